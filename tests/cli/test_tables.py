@@ -290,6 +290,34 @@ def test_decimal_commas_have_figures_of_numbers(tmp_path, capsys):
     assert sum(size["histogram"]) == N
 
 
+@pytest.mark.parametrize("method", ["sieve", "ftrl", "arow"])
+def test_a_table_is_opened_twice(method, tmp_path, monkeypatch, capsys):
+    """By its profile and by what learns; delimiter, checks and page open it no more."""
+    path, opened = write(frame_of("words"), tmp_path / "a.csv"), []
+
+    def counted(name, *given, make=open, **more):
+        opened.append(name)
+        return make(name, *given, **more)
+
+    monkeypatch.setattr("builtins.open", counted)
+    written = ["--out", tmp_path / "m.tamis", "--report", tmp_path / "p.html"]
+    done = here("fit", path, "--method", method, *written, capsys=capsys)
+    assert done.code == 0, done.err
+    assert opened.count(str(path)) == 2
+
+
+def test_rows_that_were_skipped_are_not_checked(tmp_path, capsys):
+    """A target that is missing is no class."""
+    frame = frame_of("words")
+    frame["y"] = np.where(np.arange(N) % 20 == 3, "", np.where(frame["y"] > 0, "yes", "no"))
+    path = write(frame, tmp_path / "a.csv")
+    skip = ["--on-bad", "skip", "--json"]
+    for test in ([], ["--test", path]):
+        done = here("fit", path, *skip, *test, capsys=capsys)
+        assert "class ''" not in done.out
+        assert json.loads(done.out)["classes"] == ["no", "yes"]
+
+
 def test_checks_look_at_the_rows_learnt_from(tmp_path, capsys):
     """Without rows to judge by a leak is found in those learnt from; with some, a shift."""
     frame = frame_of("numbers")

@@ -129,11 +129,13 @@ def kinds_of(said: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def survey_of(rows: RowSource, columns: bool = False, label: str = "survey") -> Survey:
+def survey_of(
+    rows: RowSource, columns: bool = False, label: str = "survey", memory: int = 0
+) -> Survey:
     """What is in all rows, under a progress bar."""
     with Progress(label, max(rows.total, 1)) as bar:
         tell = lambda done: bar.advance(done - bar.done)  # noqa: E731
-        return rows.survey(columns=columns, tell=tell)
+        return rows.survey(columns=columns, tell=tell, memory=memory)
 
 
 def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:

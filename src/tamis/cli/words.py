@@ -6,13 +6,13 @@ import re
 # Parameters of the library, and what they are called on the command line.
 NAMES = """
     format target weight on_bad max_line_bytes hash_bits missing delimiter categorical ignore units
-    rare ngrams decimal encoding inputs
+    rare ngrams decimal encoding inputs passes every memory checkpoint
 """
 OPTIONS = {name: "--" + name.replace("_", "-") for name in NAMES.split()}
 _YES = {"True": "yes", "False": "no"}
 _WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _NAMED = re.compile(
-    rf"\b(zero_based|multilabel|kinds|{'|'.join(OPTIONS)})="
+    rf"\b(zero_based|multilabel|kinds|stream|{'|'.join(OPTIONS)})="
     rf"(\[(?:{_WORD})\]|\{{(?:{_WORD}): (?:{_WORD})\}}|{_WORD}|True|False|-?[\w]+|\.\.\.)?"
 )
 _PARAMETER = re.compile(r"The '(\w+)' parameter of open_rows")
@@ -38,6 +38,8 @@ def _option(found: re.Match) -> str:
     words = [_plain(word) for word in re.findall(_WORD, value)]
     if name == "kinds":
         return f"--as {'='.join(words)}" if words else "--as"
+    if name == "stream":
+        return "--stream"
     if name in ("zero_based", "multilabel"):
         return f"--{name.replace('_', '-')} {_YES.get(value, value)}"
     said = " ".join(words) if words else value

@@ -33,7 +33,6 @@ _LINES = {
     "tsv": re.compile(rb"[^\t]*\t"),
     "csv": re.compile(rb"[^,;]*[,;]"),
 }
-DELIMITERS = (",", ";", "\t", "|")
 _HEAD = 1 << 16  # bytes that are looked at
 _HEADS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 
@@ -68,12 +67,6 @@ def guess(name: str) -> str:
         f"{shown(name)}: neither its name nor its first line says what format it is in. Pass "
         f"format= one of {', '.join(FORMATS)}."
     )
-
-
-def delimiter_of(name: str) -> str:
-    """What parts the fields of a header: the sign met most outside quotes, a comma in doubt."""
-    line = re.sub(rb'"[^"]*"', b"", _head(name).partition(b"\n")[0])
-    return max(DELIMITERS, key=lambda sign: line.count(sign.encode()))
 
 
 def _head(name: str) -> bytes:

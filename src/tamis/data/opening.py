@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from tamis.data.formats import FORMATS, delimiter_of, format_of
+from tamis.data.formats import FORMATS, format_of
 from tamis.data.options import CHUNK_BYTES, Options
 from tamis.data.rows import ReadError
 from tamis.data.source import RowSource
@@ -158,16 +158,15 @@ def open_rows(
     if schema is not None:
         rows.labels, rows.several = schema.get("labels"), schema.get("several")
     if options.format in ("csv", "tsv", "parquet", "arrow"):
-        from tamis.data.columns.making import Here, lay_out
+        from tamis.data.columns.making import Local, lay_out
         from tamis.data.tables.layout import Layout
 
         if schema is not None:
             rows.layout = Layout.from_dict(schema["layout"])
         else:
             rows.keep()
-            rows.layout, rows.told, rows.profile = lay_out(files, options, Here(files, options))
-            if delimiter is None and options.format == "csv" and options.delimiter != ",":
-                rows.told.insert(0, f"the fields are parted by {options.delimiter!r}")
+            with Local(files, options) as tables:
+                rows.layout, rows.told, rows.profile = lay_out(files, options, tables)
     return rows
 
 
@@ -190,11 +189,10 @@ def options_of(files: list[str], wishes: Mapping[str, Any]) -> Options:
             f"The 'delimiter' parameter of open_rows must be one character. Got {delimiter!r} "
             "instead."
         )
-    parted = delimiter or ("\t" if kind == "tsv" else "," if kind != "csv" else None)
     given |= {
         "kinds": take_kinds(kinds),
         "hash_bits": given["hash_bits"] or (18 if kind == "vw" else 0),
-        "delimiter": parted or delimiter_of(files[0]),
+        "delimiter": delimiter or ("\t" if kind == "tsv" else ""),
         "categorical": categorical if isinstance(categorical, str) else tuple(categorical),
         "ignore": tuple(ignore),
     }

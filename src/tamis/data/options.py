@@ -22,7 +22,7 @@ class Options:
     hash_bits: int = 0  # 0: not hashed
     n_features: int | None = None
     multilabel: bool | str = "auto"
-    delimiter: str = ","
+    delimiter: str = ""  # nothing: as the header of a file has it
     categorical: str | tuple[str | int, ...] = ()
     ignore: tuple[str | int, ...] = ()
     missing: str = "error"

@@ -13,7 +13,7 @@ from tamis.cli.data import audit_of, source_of, survey_of, task_of, told
 from tamis.cli.methods import GRIDS, UsageError, build, chosen
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, size
-from tamis.data.source import RowSource
+from tamis.data.source import SMALL_BYTES, RowSource
 from tamis.data.survey import Survey
 from tamis.evaluation.comparison import Record
 
@@ -35,7 +35,7 @@ def run(given: argparse.Namespace) -> None:
         raise UsageError("--runs must be 2 or more.")
     rows = source_of(given.train, given)
     rows.keep()
-    survey = survey_of(rows, columns=True)
+    survey = survey_of(rows, columns=True, memory=SMALL_BYTES)
     task = task_of(rows, given.task, survey)
     X, y = gather(rows, survey)
     held = {}

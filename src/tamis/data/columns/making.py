@@ -4,7 +4,7 @@ where numbers alone are there.
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from tamis.data.columns import kinds as rules
 from tamis.data.columns.doubts import in_other_units
@@ -50,15 +50,25 @@ class Reading(Protocol):
         """How many rows have each word of columns of texts."""
 
 
-class Here:
-    """Files that are read one after the other."""
+class Local:
+    """Tables that this process reads one after the other. The first stays open after a look, so
+    that its profile goes on from there.
+    """
 
     def __init__(self, files: list[str], options: Options):
         self.files, self.options, self.reader = files, options, reader_of(options.format)
+        self.open_files: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure) -> None:
+        for file in self.open_files.values():
+            file.close()
 
     def look(self) -> list[First]:
         """The first rows of every file."""
-        found = [self.reader.look(self.files[0], self.options)]
+        found = [self.reader.look(self.files[0], self.options, self.open_files)]
         for name in self.files[1:]:
             with suppress(ReadError):  # said when it is read
                 found.append(self.reader.look(name, self.options))
@@ -66,7 +76,9 @@ class Here:
 
     def profile(self, columns: list[Column], may_turn: Callable[[str], bool]) -> Profile:
         """Figures of all columns."""
-        return self.reader.read_profile(self.files, self.options, columns, may_turn)
+        return self.reader.read_profile(
+            self.files, self.options, columns, may_turn, self.open_files
+        )
 
     def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
         """Words of texts."""

@@ -6,7 +6,7 @@ reading.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def _guarded(name: str, options: Options, row: int = 0):
     )
 
 
-def batches(name: str, options: Options) -> Iterator[Any]:
+def batches(name: str, options: Options) -> Generator[Any]:
     """Record batches of at most `chunk_rows` rows, their offsets, codes and texts found sound."""
     found, done = _batches(name, options), 0
     while True:
@@ -104,9 +104,19 @@ def _is_number(kind) -> bool:
     )
 
 
-def look(name: str, options: Options) -> First:
-    """Names of the columns, and what they hold by their types and the first rows."""
-    batch = next(iter(batches(name, options)), None)
+OpenFiles = dict[str, Generator[Any]]  # batches, by name
+
+
+def look(name: str, options: Options, open_files: OpenFiles | None = None) -> First:
+    """Names of the columns, and what they hold by their types and the first rows. The file stays
+    open, at its first batch, where `open_files` takes it.
+    """
+    rest = batches(name, options)
+    batch = next(rest, None)
+    if open_files is None:
+        rest.close()
+    elif batch is not None:
+        open_files[name] = _with_first(batch, rest)
     if batch is None:
         raise ReadError(f"{shown(name)}: no rows; the file is empty. Check the name.")
     schema = batch.schema
@@ -135,6 +145,13 @@ def look(name: str, options: Options) -> First:
     return First(list(schema.names), wordy, [], profile)
 
 
+def _with_first(batch: Any, rest: Generator[Any]) -> Generator[Any]:
+    """A batch that was looked at, and those after it."""
+    yield batch
+    del batch
+    yield from rest
+
+
 def _profile_of(columns: list[Column], options: Options) -> Profile:
     """An empty profile of the columns that are read."""
     read = [c for c in columns if c.role != IGNORED]
@@ -143,12 +160,17 @@ def _profile_of(columns: list[Column], options: Options) -> Profile:
 
 
 def read_profile(
-    files: list[str], options: Options, columns: list[Column], may_turn: Callable[[str], bool]
+    files: list[str],
+    options: Options,
+    columns: list[Column],
+    may_turn: Callable[[str], bool],
+    open_files: OpenFiles | None = None,
 ) -> Profile:
-    """Figures of all columns."""
+    """Figures of all columns. `open_files` are those that a look has left open."""
+    open_files = {} if open_files is None else open_files
     profile = _profile_of(columns, options)
     for name in files:
-        for batch in batches(name, options):
+        for batch in open_files.pop(name, None) or batches(name, options):
             with _guarded(name, options):
                 profile.add(part_of(batch, columns, shown(name)), 1, False)
     return profile

@@ -3,6 +3,8 @@
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
@@ -74,6 +76,13 @@ class Window:
         """Go on behind a line."""
         self.offset += at - self.begin
         self.begin, self.line = at, self.line + lines
+
+    @contextmanager
+    def returning(self) -> Iterator[None]:
+        """A look at the lines that are in memory, after which the window stands where it stood."""
+        begin, line, offset = self.begin, self.line, self.offset
+        yield
+        self.begin, self.line, self.offset = begin, line, offset
 
     def clean(self, at: int, stop: int) -> int:
         """The end of the lines from `at` on that hold no NUL byte."""

@@ -60,10 +60,11 @@ def train(
     through them instead). The first reading gathers sums of every column over all rows, and a
     sample; the second keeps of all rows the columns that may matter. Where the fit of all of them
     (48 bytes an entry, 400 a row) fits into the `memory`, these are all columns, and the model is
-    that of `fit`; rows of a quarter of it stay from the first reading for the second. Else they are those whose contrast between the classes (or with the target) is
-    three standard errors, the strongest eight for each one that a sieve of the sample keeps, that
-    one, and those with few entries. What predicts a fold is chosen without its targets, so that
-    held-out errors stay honest.
+    that of `fit`; rows of a quarter of it stay from the first reading for the second. Else they are
+    those whose contrast between the classes (or with the target) is three standard errors, the
+    strongest eight for each one that a sieve of the sample keeps, that one, and those with few
+    entries. What predicts a fold is chosen without its targets, so that held-out errors stay
+    honest.
 
     Parameters
     ----------

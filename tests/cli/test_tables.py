@@ -109,7 +109,7 @@ def test_one_model_reads_every_format(tmp_path, capsys):
 
 @pytest.mark.parametrize("what", ["words", "nanoseconds", "empty column"])
 def test_parquet_in_a_process_of_its_own(what, tmp_path):
-    """Where pandas is kept away, which pyarrow looks for."""
+    """Where nobody has loaded pandas."""
     path = write(frame_of(what), tmp_path / "a.parquet")
     done = tamis("check", path, "--json")
     assert done.code == 0, done.err

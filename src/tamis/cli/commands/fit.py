@@ -256,12 +256,11 @@ def learnt_from(
             break
     if not first:
         return
-    vars(evidence)["train_rows"] = sp.csr_array(sp.vstack([X for X, _ in first]))
+    evidence.X_train = sp.csr_array(sp.vstack([X for X, _ in first]))
     if targets:
         evidence.y_train = as_classes(
             np.concatenate([y for _, y in first]), getattr(evidence.model, "classes_", None)
         )
-        vars(evidence)["drawn"] = np.arange(count)
 
 
 def _with_targets(rows: RowSource) -> Iterator[tuple[Any, Any]]:

@@ -7,6 +7,7 @@ reading.
 
 import os
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from tamis.data.tables.layout import (
 )
 from tamis.data.tables.values import is_gap, seconds_of, word_of
 
+NAT = -(1 << 63)  # NumPy's missing time, as a number
 LOOKED_AT = 200  # rows that are looked at before all others
 
 
@@ -199,13 +201,36 @@ def _words(array) -> Words:
         array = array.dictionary_decode()
     if not arrow.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    codes = np.asarray(array.indices.cast(arrow.int64()).fill_null(-1))
-    words = array.dictionary
-    try:
-        return Words(codes, [word_of(word) for word in words.to_pylist()])
-    except ValueError:  # times finer than Python's own
-        coarse = arrow.timestamp("us", words.type.tz)
-        return Words(codes, [word_of(word) for word in words.cast(coarse, safe=False).to_pylist()])
+    return Words(_filled(array.indices.cast(arrow.int64()), -1), _listed(array.dictionary))
+
+
+def _filled(array, gap: float) -> np.ndarray:
+    """Numbers of 64 bits with `gap` where one is missing: a view of the batch where none is.
+
+    pyarrow's own `to_numpy` and `fill_null` import pandas, 30 MB that no command needs.
+    """
+    stop, (valid, numbers) = array.offset + len(array), array.buffers()
+    if not stop:
+        return np.empty(0, type(gap))
+    values = np.frombuffer(numbers, type(gap), stop)[array.offset :]
+    if not array.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), count=stop, bitorder="little")
+    return np.where(bits[array.offset :], values, gap)
+
+
+def _listed(values) -> list[str]:
+    """Values as words."""
+    arrow = _pyarrow()
+    if arrow.types.is_timestamp(values.type):
+        coarse = arrow.timestamp("us", values.type.tz)
+        with suppress(arrow.ArrowInvalid):  # nanoseconds that count: pandas knows them
+            values = values.cast(coarse)
+        try:
+            return [word_of(value) for value in values.to_pylist()]
+        except ValueError:  # where there is no pandas
+            values = values.cast(coarse, safe=False)
+    return [word_of(value) for value in values.to_pylist()]
 
 
 def _without(words: Words, gaps: tuple[str, ...]) -> Words:
@@ -222,9 +247,9 @@ def _numbers(array, column: str, name: str, gaps: tuple[str, ...]) -> np.ndarray
         except ReadError as error:
             raise ReadError(f"{name}: {error}") from None
     if _pyarrow().types.is_duration(array.type):
-        return seconds_of(array.to_numpy(zero_copy_only=False))
-    # A view of the batch where that holds such numbers and none is missing.
-    return array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+        whole = _filled(array.cast(_pyarrow().int64()), NAT)
+        return seconds_of(whole.view(f"m8[{array.type.unit}]"))
+    return _filled(array.cast(_pyarrow().float64(), safe=False), np.nan)
 
 
 def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> Part:

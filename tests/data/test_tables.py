@@ -194,7 +194,7 @@ def test_records_that_cross_chunks(tmp_path):
 
     rows = open_rows(tmp_path / "a.csv", kinds={"a": "number"})
     wanted = dense(rows)
-    rows.options = replace(rows.options, chunk_bytes=50)
+    rows.options = rows.options._replace(chunk_bytes=50)
     chunks = list(rows)
     assert len(chunks) > 50
     assert np.vstack([chunk.X.toarray() for chunk in chunks]).tolist() == wanted

@@ -14,7 +14,8 @@ from tamis.cli.say import note
 from tamis.cli.show import label
 from tamis.cli.words import in_options
 from tamis.data.bag import beside
-from tamis.data.opening import KINDS, open_rows
+from tamis.data.opening import open_rows
+from tamis.data.options import KINDS
 from tamis.data.source import RowSource
 from tamis.data.survey import Survey
 from tamis.data.tables.outside import local_name

@@ -3,6 +3,7 @@
 import os
 import re
 
+from tamis.data.options import FORMATS
 from tamis.data.rows import ReadError
 from tamis.data.streams import BROKEN, STANDARD, STDIN, bare, open_bytes, shown
 
@@ -15,7 +16,6 @@ SUFFIXES = {
     ".npz": "npz",
     ".vw": "vw",
 }
-FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
 _NUMBER = rb"[-+]?[0-9.][-+0-9.eE]*"
 _LINES = {
     "vw": re.compile(rb"[^|,\t]*\|"),

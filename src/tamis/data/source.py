@@ -299,7 +299,7 @@ class RowSource:
         elif self.format == "svmlight":
             self.several = False
         if self.options.columns is None and self.layout is None:
-            self.options = replace(self.options, n_features=found.features)
+            self.options = self.options._replace(n_features=found.features)
         self.surveyed = found
         return found
 

@@ -5,7 +5,6 @@ into one that asks for them.
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -178,7 +177,7 @@ class Walk:
             )
         options = {
             name: repr(value)
-            for name, value in vars(self.source.options).items()
+            for name, value in self.source.options._asdict().items()
             if name not in FREE
         }
         chosen = {
@@ -387,7 +386,7 @@ class Walk:
                 )
         source.base, source.several = facts["base"], facts["several"]
         source.labels = facts["labels"]
-        source.options = replace(source.options, n_features=facts["n_features"])
+        source.options = source.options._replace(n_features=facts["n_features"])
 
 
 def _glimpse(model) -> dict:

@@ -190,7 +190,6 @@ def test_words_after_many_numbers(tmp_path):
 def test_records_that_cross_chunks(tmp_path):
     text = "a,b,y\n" + "".join(f'{k},"{"line" * (k % 5)}\n{k % 3}",{k % 2}\n' for k in range(300))
     (tmp_path / "a.csv").write_text(text)
-    from dataclasses import replace
 
     rows = open_rows(tmp_path / "a.csv", kinds={"a": "number"})
     wanted = dense(rows)

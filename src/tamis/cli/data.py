@@ -12,7 +12,6 @@ from tamis.cli.columns import columns_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
-from tamis.cli.words import in_options
 from tamis.data.bag import beside
 from tamis.data.opening import open_rows
 from tamis.data.options import KINDS
@@ -170,11 +169,6 @@ def refuse_words(task: str, survey: Survey | None) -> None:
         )
 
 
-def told(rows: RowSource) -> list[str]:
-    """What was decided about the columns, in words of the command line."""
-    return [in_options(text) for text in rows.notes]
-
-
 def audit_of(rows: RowSource, survey: Survey) -> dict:
     """What `tamis check` says of a file, as plain data."""
     suggested, reason = suggest(survey)
@@ -192,7 +186,7 @@ def audit_of(rows: RowSource, survey: Survey) -> dict:
         "columns": columns_of(rows),
         "suggested": suggested,
         "reason": reason,
-        "notes": told(rows),
+        "notes": rows.notes,
     }
 
 

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 from tamis.cli.methods import UsageError
 from tamis.cli.parser import make_parser
 from tamis.cli.say import complain, note
+from tamis.cli.words import as_option
+from tamis.system.spelling import spelled
 from tamis.system.terminal import without_secrets
 
 FAILED, USAGE, PIPE, SIGNALLED = 1, 2, 141, 128
@@ -55,6 +57,7 @@ def _exit_late(code: int) -> None:
     os._exit(code)
 
 
+@spelled(as_option)
 def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
     """Run the command line; returns the exit code."""
     _open_output()

@@ -6,6 +6,7 @@ import re
 from tamis.data.options import FORMATS
 from tamis.data.rows import ReadError
 from tamis.data.streams import BROKEN, STANDARD, STDIN, bare, open_bytes, shown
+from tamis.system.spelling import option
 
 SUFFIXES = {
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
@@ -46,7 +47,8 @@ def format_of(names: list[str]) -> str:
     if len(kinds) > 1:
         listed = ", ".join(f"{shown(name)}: {kind}" for name, kind in found.items())
         raise ReadError(
-            f"the files are of several formats ({listed}). Read them apart, or pass format=..."
+            f"the files are of several formats ({listed}). Read them apart, or pass "
+            f"{option('format', ...)}"
         )
     return kinds.pop()
 
@@ -65,7 +67,7 @@ def guess(name: str) -> str:
             break
     raise ReadError(
         f"{shown(name)}: neither its name nor its first line says what format it is in. Pass "
-        f"format= one of {', '.join(FORMATS)}."
+        f"{option('format')}, one of {', '.join(FORMATS)}."
     )
 
 

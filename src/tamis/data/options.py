@@ -6,6 +6,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tamis.system.spelling import parameter
+
 CHUNK_BYTES = 1 << 22  # text of a chunk; several of them are in memory at a time
 LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
 ENTRY_BYTES = 4  # of the shortest feature in text: bounds the entries of rows that are no text
@@ -68,25 +70,25 @@ def check_options(wishes: Mapping[str, Any]) -> None:
         if wishes[name] not in choices:
             listed = ", ".join(map(repr, choices))
             raise ValueError(
-                f"The {name!r} parameter of open_rows must be one of {listed}. Got "
+                f"{parameter(name, 'open_rows')} must be one of {listed}. Got "
                 f"{wishes[name]!r} instead."
             )
     hash_bits, delimiter = wishes["hash_bits"], wishes["delimiter"]
     if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
         raise ValueError(
-            "The 'hash_bits' parameter of open_rows must be a whole number from 1 to 40. Got "
+            f"{parameter('hash_bits', 'open_rows')} must be a whole number from 1 to 40. Got "
             f"{hash_bits!r} instead."
         )
     if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
         raise ValueError(
-            "The 'delimiter' parameter of open_rows must be one character. Got "
+            f"{parameter('delimiter', 'open_rows')} must be one character. Got "
             f"{delimiter!r} instead."
         )
     for name, least in LEAST.items():
         value = wishes[name]
         if value is not None and not (isinstance(value, int) and value >= least):
             raise ValueError(
-                f"The {name!r} parameter of open_rows must be a whole number of at least "
+                f"{parameter(name, 'open_rows')} must be a whole number of at least "
                 f"{least}. Got {value!r} instead."
             )
     check_kinds(wishes["kinds"])
@@ -111,6 +113,6 @@ def check_encoding(name: str) -> None:
         sound = False
     if not sound:
         raise ValueError(
-            f"The 'encoding' parameter of open_rows must be one that Python knows and that has "
+            f"{parameter('encoding', 'open_rows')} must be one that Python knows and that has "
             f"ASCII's bytes for its signs, such as 'latin-1' or 'cp1252'. Got {name!r} instead."
         )

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tamis.system.spelling import option
+
 
 def refuse_options(
     name: str,
@@ -19,18 +21,18 @@ def refuse_options(
     """
     for parameter, value in (("passes", passes), ("every", every), ("memory", memory)):
         if value is not None and value < 1:
-            raise ValueError(f"{parameter}={value!r} must be 1 or more.")
+            raise ValueError(f"{option(parameter, value)} must be 1 or more.")
     if not twice:
         return
     asked = {
-        f"passes={passes}": passes > 1,
-        "checkpoint=...": checkpoint is not None,
-        "validate='progressive'": isinstance(validate, str),
+        option("passes", passes): passes > 1,
+        option("checkpoint", ...): checkpoint is not None,
+        option("validate", validate): isinstance(validate, str),
     }
-    for option, is_asked in asked.items():
+    for what, is_asked in asked.items():
         if is_asked:
             raise ValueError(
-                f"{option} is for models that learn chunk by chunk: {name} reads the rows twice "
-                "and then fits them. Leave it out, or pass stream=True for one that learns from a "
-                "stream."
+                f"{what} is for models that learn chunk by chunk: {name} reads the rows twice and "
+                f"then fits them. Leave it out, or pass {option('stream', True)} for one that "
+                "learns from a stream."
             )

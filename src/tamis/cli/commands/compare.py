@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from tamis.cli.data import audit_of, source_of, survey_of, task_of, told
+from tamis.cli.data import audit_of, source_of, survey_of, task_of
 from tamis.cli.methods import GRIDS, UsageError, build, chosen
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, size
@@ -47,7 +47,7 @@ def run(given: argparse.Namespace) -> None:
     if given.report:
         report(given, record, rows, survey)
     show(record, given)
-    for text in told(rows):
+    for text in rows.notes:
         note(text)
 
 

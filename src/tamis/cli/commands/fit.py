@@ -20,7 +20,6 @@ from tamis.cli.data import (
     source_of,
     survey_of,
     task_of,
-    told,
 )
 from tamis.cli.methods import UsageError, build, grows, reads_twice
 from tamis.cli.say import note, say
@@ -202,7 +201,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "sizes": own["sizes"],
         "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
-        "notes": told(rows),
+        "notes": rows.notes,
         "top": features,
         "stated": stated,
         "report": report,
@@ -233,7 +232,7 @@ def judge(
     learnt_from(evidence, rows, given)
     if evidence.y is None:
         raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
-    for text in told(test):
+    for text in test.notes:
         note(f"{given.test}: {text}")
     return Report(evidence, (), title)
 
@@ -357,7 +356,7 @@ def write_report(
         "skipped": f"{rows.bad.count} bad lines",
     }
     facts |= installed_versions()
-    for number, text in enumerate(told(rows)):
+    for number, text in enumerate(rows.notes):
         facts[f"note {number + 1}"] = text
     history = model.train_history_
     title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"

@@ -33,6 +33,7 @@ from tamis.data.tables.layout import (
     Words,
 )
 from tamis.data.tables.values import is_gap, seconds_of, word_of
+from tamis.system.spelling import option
 
 NAT = -(1 << 63)  # NumPy's missing time, as a number
 LOOKED_AT = 200  # rows that are looked at before all others
@@ -54,7 +55,7 @@ def _guarded(name: str, options: Options, row: int = 0):
     where = f", after row {row}" if row else ""
     return foreign(
         f"{shown(name)}{where}: it cannot be read as {options.format}",
-        "Copy it again, or pass format=...",
+        f"Copy it again, or pass {option('format', ...)}",
     )
 
 
@@ -133,7 +134,7 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
         if nested and field.name not in skipped:
             raise ReadError(
                 f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number "
-                f"and no word. Pass ignore=[{field.name!r}]."
+                f"and no word. Pass {option('ignore', [field.name])}."
             )
     wordy = [not _is_number(field.type) or types.is_boolean(field.type) for field in schema]
     columns = [

@@ -27,6 +27,7 @@ from tamis.data.tables.layout import (
 )
 from tamis.data.tables.values import GAPS
 from tamis.data.text.window import NUL, Window
+from tamis.system.spelling import option
 
 LOOKED_AT = 200  # rows that decide whether a column looks like numbers
 WIDE_ROWS, FIELD_BYTES, WIDE_BYTES = 16, 8, 1 << 25  # of a chunk of a table of many columns
@@ -37,8 +38,8 @@ _RULES = {
     "that hold the delimiter, or pass another.",
     scan.TOO_FEW: "the record has {column} fields, the header {width}. Quote fields that hold the "
     "delimiter, or pass another.",
-    scan.BAD_NUMBER: "{word!r} in column {name!r} is no number. Pass categorical=[{name!r}] if the "
-    "column holds words.",
+    scan.BAD_NUMBER: "{word!r} in column {name!r} is no number. Pass {categorical} if the column "
+    "holds words.",
     scan.NOT_FINITE: "{word!r} in column {name!r} is not finite; all numbers must be. Replace it, "
     "or leave it empty.",
     scan.NEGATIVE: "weight {word!r} in column {name!r} is negative; weights must be 0 or more. "
@@ -250,7 +251,8 @@ class RecordReader:
             rule = gap_sentence(name, role, self.options)
         else:
             width = len(self.header)
-            rule = _RULES[reason].format(word=word, name=name, column=column, width=width)
+            said = {"word": word, "name": name, "column": column, "width": width}
+            rule = _RULES[reason].format(**said, categorical=option("categorical", [name]))
         self.context.refuse(f"{where}: {rule}")
 
     def _not_numbers(self, window: Window, at: int) -> Iterator[str]:
@@ -334,8 +336,8 @@ def read_header(window: Window, options: Options) -> tuple[list[str], str]:
     names = [name.strip() for name in fields]
     if len(names) == 1 and not options.drop:  # a model of one column needs no target
         raise ReadError(
-            f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass delimiter=... if "
-            "another character parts the fields."
+            f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass "
+            f"{option('delimiter', ...)} if another character parts the fields."
         )
     if all(_is_number(name) for name in names):
         raise ReadError(

@@ -13,6 +13,7 @@ from tamis.data.ahead import Unpacked
 from tamis.data.options import Options
 from tamis.data.rows import SHOWN, Misplaced, ReadError, foreign, said
 from tamis.data.streams import BROKEN, Stream, open_bytes, read_into, shown
+from tamis.system.spelling import option
 
 PIECE = 1 << 20  # bytes asked for where the end of a line, or of the file, is not known
 SLACK = 1 << 16  # bytes beyond a chunk, in which its last line usually ends
@@ -69,7 +70,7 @@ class Window:
         raise ReadError(
             f"{self.name}, line {line}: the {what} that begins {begins!r} is longer than "
             f"{self.longest >> 20} MiB. Check its line ends and quotes, or pass a larger "
-            "max_line_bytes."
+            f"{option('max_line_bytes')}."
         )
 
     def advance(self, at: int, lines: int) -> None:

@@ -202,10 +202,10 @@ def _words(array) -> Words:
         array = array.dictionary_decode()
     if not arrow.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    return Words(_filled(array.indices.cast(arrow.int64()), -1), _listed(array.dictionary))
+    return Words(_to_numpy(array.indices.cast(arrow.int64()), -1), _value_words(array.dictionary))
 
 
-def _filled(array, gap: float) -> np.ndarray:
+def _to_numpy(array, gap: float) -> np.ndarray:
     """Numbers of 64 bits with `gap` where one is missing: a view of the batch where none is.
 
     pyarrow's own `to_numpy` and `fill_null` import pandas, 30 MB that no command needs.
@@ -220,7 +220,7 @@ def _filled(array, gap: float) -> np.ndarray:
     return np.where(bits[array.offset :], values, gap)
 
 
-def _listed(values) -> list[str]:
+def _value_words(values) -> list[str]:
     """Values as words."""
     arrow = _pyarrow()
     if arrow.types.is_timestamp(values.type):
@@ -248,9 +248,9 @@ def _numbers(array, column: str, name: str, gaps: tuple[str, ...]) -> np.ndarray
         except ReadError as error:
             raise ReadError(f"{name}: {error}") from None
     if _pyarrow().types.is_duration(array.type):
-        whole = _filled(array.cast(_pyarrow().int64()), NAT)
+        whole = _to_numpy(array.cast(_pyarrow().int64()), NAT)
         return seconds_of(whole.view(f"m8[{array.type.unit}]"))
-    return _filled(array.cast(_pyarrow().float64(), safe=False), np.nan)
+    return _to_numpy(array.cast(_pyarrow().float64(), safe=False), np.nan)
 
 
 def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> Part:

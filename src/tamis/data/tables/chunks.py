@@ -39,7 +39,7 @@ def _way_out(column: Column) -> str:
     return f"Mend it, or pass {kind} if the column holds words."
 
 
-def missing_target(what: str = "the target or the weight") -> str:
+def missing_target_message(what: str = "the target or the weight") -> str:
     """What to say of a row that nobody can learn from."""
     return (
         f"{what} is missing; every row needs it. Fill it, remove the row, or pass "
@@ -50,7 +50,7 @@ def missing_target(what: str = "the target or the weight") -> str:
 def gap_sentence(name: str, role: str, options: Options) -> str:
     """What to say of a missing entry: what helps depends on whose it is."""
     if role in (TARGET, WEIGHT):
-        return missing_target(f"the {role} {name!r}")
+        return missing_target_message(f"the {role} {name!r}")
     ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
     if options.drop:  # the model decides what a gap means
         return (
@@ -83,7 +83,7 @@ def chunk_of(
     if layout.missing != "error":
         gone[layout.incomplete(part, options.target is not False)] = True
     for row in np.flatnonzero(gone):
-        context.refuse(f"{name}, row {row + 1} from line {first} on: {missing_target()}")
+        context.refuse(f"{name}, row {row + 1} from line {first} on: {missing_target_message()}")
     part = without(part, gone, context)
     if options.drop:
         layout.count_unseen(part, context.unseen)

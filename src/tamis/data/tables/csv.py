@@ -375,7 +375,7 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
         reader.arrange(file)
         reader._room(1)
         count, stop = 0, window.lines(bytes_of_chunk(names, options))
-        with window.returning():
+        with window.restoring_position():
             if stop > window.begin:
                 count = reader.scan(window, stop, LOOKED_AT)
             part = reader.part(window, count)

@@ -79,7 +79,7 @@ class Window:
         self.begin, self.line = at, self.line + lines
 
     @contextmanager
-    def returning(self) -> Iterator[None]:
+    def restoring_position(self) -> Iterator[None]:
         """A look at the lines that are in memory, after which the window stands where it stood."""
         begin, line, offset = self.begin, self.line, self.offset
         yield

@@ -386,13 +386,18 @@ def frame_of(rng: np.random.Generator, table: dict[str, list], container: str) -
         if container == "Polars":
             return pl.DataFrame(table, strict=True)
         if container == "Arrow":
-            return pa.table(table)
+            return pa.table({name: _plain_numbers(values) for name, values in table.items()})
         if container != "pandas objects" and any(map(_are_rounded, table.values())):
             return None
         frame = pd.DataFrame(table, dtype=object if container == "pandas objects" else None)
         return frame.convert_dtypes() if container == "pandas kinds" else frame
     except (Exception, pl.exceptions.PanicException):
         return None
+
+
+def _plain_numbers(values: list) -> list:
+    """A column without NumPy's numbers: Arrow rounds all numbers to the type of the first one."""
+    return [value.item() if isinstance(value, np.number) else value for value in values]
 
 
 def _are_rounded(values: list) -> bool:

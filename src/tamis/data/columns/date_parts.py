@@ -26,9 +26,9 @@ def read_date(word, ways):
             days = datetime.date(year, month, day).toordinal()
         except ValueError:
             continue
-        if hour > 24 or minute > 59 or second > 60:
-            continue
         clock = hour * HOUR + minute * 60 + second + float(f"0.{found[7] or 0}")
+        if hour > 24 or minute > 59 or second > 60 or (hour == 24 and clock > DAY):
+            continue
         since = days - datetime.date(1970, 1, 1).toordinal()
         seconds = since * DAY + clock - _zone_offset(found[8])
         return seconds, month, (days - 1) % 7, hour % 24, clock

@@ -383,10 +383,9 @@ def frame_of(rng: np.random.Generator, table: dict[str, list], container: str) -
     if container in ("Polars", "Arrow") and any(map(_has_zones, table.values())):
         return None  # they turn them into one zone, and the clock is another
     try:
-        if container == "Polars":
-            return pl.DataFrame(table, strict=True)
-        if container == "Arrow":
-            return pa.table({name: _plain_numbers(values) for name, values in table.items()})
+        if container in ("Polars", "Arrow"):
+            plain = {name: _plain_numbers(values) for name, values in table.items()}
+            return pl.DataFrame(plain, strict=True) if container == "Polars" else pa.table(plain)
         if container != "pandas objects" and any(map(_are_rounded, table.values())):
             return None
         frame = pd.DataFrame(table, dtype=object if container == "pandas objects" else None)
@@ -396,7 +395,7 @@ def frame_of(rng: np.random.Generator, table: dict[str, list], container: str) -
 
 
 def _plain_numbers(values: list) -> list:
-    """A column without NumPy's numbers: Arrow rounds all numbers to the type of the first one."""
+    """A column without NumPy's numbers: Arrow and Polars round all to the type of the first."""
     return [value.item() if isinstance(value, np.number) else value for value in values]
 
 

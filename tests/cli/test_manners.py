@@ -34,6 +34,25 @@ def test_help_is_light():
     assert all(command in loaded for command in ("fit", "compare")) or "usage:" in loaded
 
 
+@pytest.mark.own_seeds
+def test_a_command_loads_no_pandas(tmp_path):
+    """60 MB; but whoever wants it later gets it."""
+    (tmp_path / "a.csv").write_text("a,b,y\n" + "1,u,0\n2,v,1\n" * 9)
+    loaded = run_process(
+        """
+        import sys
+        from tamis.cli.main import main
+
+        main(["fit", sys.argv[1], "--method", "ftrl"])
+        print("pandas" in sys.modules, "sklearn" in sys.modules, end=" ")
+        import pandas
+        print(hasattr(pandas, "DataFrame"))
+        """,
+        tmp_path / "a.csv",
+    )
+    assert loaded.splitlines()[-1] == "False True True"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command, capsys):
     done = here(command, "--help", capsys=capsys)
@@ -359,9 +378,7 @@ def test_arguments_that_are_no_text(line, tmp_path, capsys, monkeypatch):
 
 
 def test_tables_with_words_are_read_beside_pandas(tmp_path):
-    """Commands keep pandas away, which pyarrow asks for; in a process of their own, since here it
-    may be loaded already.
-    """
+    """Without loading it; in a process of their own, since here it may be loaded already."""
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

@@ -14,7 +14,8 @@ import pytest
 from cli.commands import here, tamis
 
 from tamis import data, load
-from tamis.cli.words import in_options
+from tamis.cli.words import as_option
+from tamis.system.spelling import option, spelled
 
 pytestmark = pytest.mark.quick
 
@@ -109,7 +110,7 @@ def test_one_model_reads_every_format(tmp_path, capsys):
 
 @pytest.mark.parametrize("what", ["words", "nanoseconds", "empty column"])
 def test_parquet_in_a_process_of_its_own(what, tmp_path):
-    """Where pandas is kept away, which pyarrow looks for."""
+    """Where nobody has loaded pandas."""
     path = write(frame_of(what), tmp_path / "a.parquet")
     done = tamis("check", path, "--json")
     assert done.code == 0, done.err
@@ -130,52 +131,49 @@ def test_a_target_of_many_words_is_refused_in_words(method, tmp_path, capsys):
 
 # --------------------------------------------------------------------------- words of the place
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("given", "keyword", "argument"),
     [
-        (
-            "Pass missing='zero' or missing='indicator'.",
-            "Pass --missing zero or --missing indicator.",
-        ),
-        ("pass kinds={'the city': 'category'} to", "pass --as 'the city'=category to"),
-        ("Pass kinds={'id': 'skip'}.", "Pass --as id=skip."),
-        ("Pass categorical=['b'].", "Pass --categorical b."),
-        ('pass ignore=["it\'s"].', "pass --ignore 'its'."),
-        ("Pass zero_based=True if", "Pass --zero-based yes if"),
-        ("Pass hash_bits=20, or", "Pass --hash-bits 20, or"),
-        ("or pass format=...", "or pass --format ..."),
-        ("Check target= and ignore=.", "Check --target and --ignore."),
-        ("Pass on_bad='skip'", "Pass --on-bad skip"),
-        ("Pass decimal=',' to", "Pass --decimal ',' to"),
-        ("a=b and format x=1", "a=b and format x=1"),
+        (("missing", "zero"), "missing='zero'", "--missing zero"),
+        (("kinds", {"the city": "text"}), "kinds={'the city': 'text'}", "--as 'the city=text'"),
+        (("categorical", ["b"]), "categorical=['b']", "--categorical b"),
+        (("zero_based", True), "zero_based=True", "--zero-based yes"),
+        (("hash_bits", 20), "hash_bits=20", "--hash-bits 20"),
+        (("format", ...), "format=...", "--format ..."),
+        (("stream", True), "stream=True", "--stream"),
+        (("target",), "target", "--target"),
     ],
 )
-def test_advice_in_words_of_the_place(said, wanted):
-    assert in_options(said) == wanted
+def test_options_in_words_of_the_place(given, keyword, argument):
+    assert option(*given) == keyword
+    with spelled(as_option):
+        assert option(*given) == argument
+    assert option(*given) == keyword
 
 
 def sentences():
-    """Texts of all files of the readers, as far as they are written there."""
+    """Texts of all files of the readers, without what is filled in."""
     for path in Path(data.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.JoinedStr):
-                parts = [
-                    str(v.value) if isinstance(v, ast.Constant) else "'thing'" for v in node.values
-                ]
-                yield path, "".join(parts)
+                yield (
+                    path,
+                    "".join(
+                        str(part.value) if isinstance(part, ast.Constant) else "{}"
+                        for part in node.values
+                    ),
+                )
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield path, node.value
 
 
 def test_no_sentence_of_the_readers_speaks_python_on_the_command_line():
-    """Docstrings aside, which the command line never shows."""
+    """Docstrings, and what is said of frames, aside, which the command line never shows."""
     found = 0
     for path, text in sentences():
-        if "Parameters\n" in text or not re.search(r"\b[Pp]ass |Check .*=", text):
+        if "Parameters\n" in text or not re.search(r"\b([Pp]ass|Use|Check) ", text):
             continue
         found += 1
-        said = re.sub(r"--as \S+=\w+", "", in_options(text))
-        left = re.findall(r"(?<![-\w])[a-z_]+=\S*", said)
-        assert not left, (path, text)
+        assert not re.search(r"(?<![-\w])[a-z_]+=", text), (path, text)
     assert found > 20
 
 
@@ -288,6 +286,34 @@ def test_decimal_commas_have_figures_of_numbers(tmp_path, capsys):
     (size,) = [c for c in json.loads(done.out)["columns"] if c["name"] == "size"]
     assert size["spread"] == pytest.approx(BASE["size"].std())
     assert sum(size["histogram"]) == N
+
+
+@pytest.mark.parametrize("method", ["sieve", "ftrl", "arow"])
+def test_a_table_is_opened_twice(method, tmp_path, monkeypatch, capsys):
+    """By its profile and by what learns; delimiter, checks and page open it no more."""
+    path, opened = write(frame_of("words"), tmp_path / "a.csv"), []
+
+    def counted(name, *given, make=open, **more):
+        opened.append(name)
+        return make(name, *given, **more)
+
+    monkeypatch.setattr("builtins.open", counted)
+    written = ["--out", tmp_path / "m.tamis", "--report", tmp_path / "p.html"]
+    done = here("fit", path, "--method", method, *written, capsys=capsys)
+    assert done.code == 0, done.err
+    assert opened.count(str(path)) == 2
+
+
+def test_rows_that_were_skipped_are_not_checked(tmp_path, capsys):
+    """A target that is missing is no class."""
+    frame = frame_of("words")
+    frame["y"] = np.where(np.arange(N) % 20 == 3, "", np.where(frame["y"] > 0, "yes", "no"))
+    path = write(frame, tmp_path / "a.csv")
+    skip = ["--on-bad", "skip", "--json"]
+    for test in ([], ["--test", path]):
+        done = here("fit", path, *skip, *test, capsys=capsys)
+        assert "class ''" not in done.out
+        assert json.loads(done.out)["classes"] == ["no", "yes"]
 
 
 def test_checks_look_at_the_rows_learnt_from(tmp_path, capsys):

@@ -8,7 +8,7 @@ import pytest
 
 from tamis import open_rows
 from tamis.data.columns import kinds, profile
-from tamis.data.columns.dates import Dates, entries_of, read_date
+from tamis.data.columns.dates import DateEncoding, Dates, read_date
 from tamis.data.columns.profile import Profile, WordColumn
 from tamis.data.columns.texts import RowCounts, tokens_of, weighted
 from tamis.data.rows import ReadError
@@ -140,6 +140,9 @@ def test_many_words_are_not_all_held(monkeypatch, step):
         ("01/02/1970", "m/d/y", 86400),
         ("01/02/1970", "d/m/y", 31 * 86400),
         ("1970-02-30", "ymd", None),
+        ("1970-01-01 24:00", "ymd", 86400),
+        ("1970-01-01 24:00:01", "ymd", None),
+        ("1970-01-01 24:30", "ymd", None),
         ("1970-01-01 25:00", "ymd", None),
         ("19700102", "ymd", None),
         ("yesterday", "ymd", None),
@@ -173,10 +176,12 @@ def test_parts_of_dates():
         *(f"weekday={d}" for d in ("Mon", "Fri", "Sun")),
         *(f"hour={h}" for h in (10, 22)),
     ]
-    places = {part: k for k, part in enumerate(facts["parts"])}
-    assert entries_of("2024-03-01 22:00", facts, places) == [(1.0, 0), (1.0, 3), (1.0, 5), (1.0, 8)]
-    assert entries_of("2024-05-02", facts, places)[1:] == [(1.0, -1)] * 3  # a Thursday in May
-    assert entries_of("soon", facts, places) is None
+    encoding = DateEncoding.of_facts(facts, {part: k for k, part in enumerate(facts["parts"])})
+    assert encoding.entries("2024-03-01 22:00") == [(0, 1.0), (3, 1.0), (5, 1.0), (8, 1.0)]
+    assert encoding.entries("2024-05-02")[1:] == [(-1, 1.0)] * 3  # a Thursday in May
+    assert encoding.entries("soon") is None
+    assert encoding.columns("weekday") == {0: 4, 4: 5, 6: 6}
+    assert encoding.columns("hour") == {10: 7, 22: 8}
     short = Dates()
     short.add(["2024-01-01", "2024-01-20"])
     assert not [part for part in short.facts()["parts"] if part[:5] in ("month", "hour=")]

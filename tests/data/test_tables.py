@@ -190,11 +190,10 @@ def test_words_after_many_numbers(tmp_path):
 def test_records_that_cross_chunks(tmp_path):
     text = "a,b,y\n" + "".join(f'{k},"{"line" * (k % 5)}\n{k % 3}",{k % 2}\n' for k in range(300))
     (tmp_path / "a.csv").write_text(text)
-    from dataclasses import replace
 
     rows = open_rows(tmp_path / "a.csv", kinds={"a": "number"})
     wanted = dense(rows)
-    rows.options = replace(rows.options, chunk_bytes=50)
+    rows.options = rows.options._replace(chunk_bytes=50)
     chunks = list(rows)
     assert len(chunks) > 50
     assert np.vstack([chunk.X.toarray() for chunk in chunks]).tolist() == wanted
@@ -267,7 +266,12 @@ class CountedName(str):
 def comparisons(path, monkeypatch, **options):
     """How many names are compared in reading a table."""
     plain = csv.read_header
-    monkeypatch.setattr(csv, "read_header", lambda *a: [CountedName(n) for n in plain(*a)])
+
+    def counted(*given):
+        names, delimiter = plain(*given)
+        return [CountedName(name) for name in names], delimiter
+
+    monkeypatch.setattr(csv, "read_header", counted)
     CountedName.comparisons = 0
     rows = open_rows(path, missing="indicator", **options)
     assert sum(chunk.X.shape[0] for chunk in rows) == 40
@@ -315,8 +319,8 @@ def test_columns_of_words_are_found_in_few_readings(tmp_path, monkeypatch):
         lines[row] = ",".join("x" if k % 3 == row % 3 else "NA" if k == 1 else "4" for k in wide)
     text = "\n".join([",".join(f"c{k}" for k in wide) + ",y", *(f"{line},1" for line in lines)])
     (tmp_path / "a.csv").write_text(text.replace(",1\n", ",0\n", 100) + "\n")
-    readings, plain = [], csv.CsvReader.parts
-    monkeypatch.setattr(csv.CsvReader, "parts", lambda *a: readings.append(a) or plain(*a))
+    readings, plain = [], csv.RecordReader.parts
+    monkeypatch.setattr(csv.RecordReader, "parts", lambda *a: readings.append(a) or plain(*a))
     rows = open_rows(tmp_path / "a.csv", missing="zero", units="spread")
     assert len(readings) == 2
     assert all(f"c{k}=x" in rows.names for k in wide)

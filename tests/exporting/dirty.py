@@ -383,16 +383,20 @@ def frame_of(rng: np.random.Generator, table: dict[str, list], container: str) -
     if container in ("Polars", "Arrow") and any(map(_has_zones, table.values())):
         return None  # they turn them into one zone, and the clock is another
     try:
-        if container == "Polars":
-            return pl.DataFrame(table, strict=True)
-        if container == "Arrow":
-            return pa.table(table)
+        if container in ("Polars", "Arrow"):
+            plain = {name: _plain_numbers(values) for name, values in table.items()}
+            return pl.DataFrame(plain, strict=True) if container == "Polars" else pa.table(plain)
         if container != "pandas objects" and any(map(_are_rounded, table.values())):
             return None
         frame = pd.DataFrame(table, dtype=object if container == "pandas objects" else None)
         return frame.convert_dtypes() if container == "pandas kinds" else frame
     except (Exception, pl.exceptions.PanicException):
         return None
+
+
+def _plain_numbers(values: list) -> list:
+    """A column without NumPy's numbers: Arrow and Polars round all to the type of the first."""
+    return [value.item() if isinstance(value, np.number) else value for value in values]
 
 
 def _are_rounded(values: list) -> bool:

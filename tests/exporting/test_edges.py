@@ -10,7 +10,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
 from tamis import FTRLClassifier, FTRLRegressor, Table, export
-from tamis.data.columns.dates import WEEKDAYS
+from tamis.data.columns.date_parts import WEEKDAYS
+from tamis.data.columns.dates import DateEncoding
 from tamis.data.tables.layout import Column, Layout
 from tamis.exporting.export import exported
 from tamis.exporting.forms.onnx import onnx_of
@@ -18,7 +19,7 @@ from tamis.exporting.forms.python import python_of
 from tamis.exporting.forms.scorecard import _meaning, _round, made
 from tamis.exporting.forms.sql import sql_of
 from tamis.exporting.inputs.encoders import _chosen, fills_all, of_keys
-from tamis.exporting.inputs.fields import LISTED, Date, Field, Fields, fields_of_table
+from tamis.exporting.inputs.fields import LISTED, Field, Fields, fields_of_table
 from tamis.exporting.linear import IDENTITY, LOGISTIC, Linear, linear_of
 
 DAY = 86400.0
@@ -132,7 +133,7 @@ def test_words_that_all_share_a_column():
 
 @pytest.mark.parametrize("form", [by_sql, by_onnx])
 def test_a_date_of_one_day_has_no_trend_and_other_days_no_weight(form):
-    date = Date("ymd", DAY, DAY, {"trend": 0, f"weekday={WEEKDAYS[4]}": 1})
+    date = DateEncoding("ymd", DAY, DAY, {"trend": 0, f"weekday={WEEKDAYS[4]}": 1})
     linear = handmade([2.0, 3.0], [Field("when", gap=-1, date=date)])
     # The first of January 1970 was a Thursday.
     given = [DAY, 4 * DAY] if form is by_onnx else ["1970-01-02", "1970-01-05"]

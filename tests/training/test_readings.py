@@ -11,6 +11,7 @@ from cli.commands import here, tamis
 
 from tamis import FTRLClassifier, SieveClassifier, SieveRegressor, load, open_rows, train
 from tamis.cli.commands.demo import write_svmlight
+from tamis.data import source as row_source
 from tamis.data.rows import ReadError, Rows
 from tamis.datasets import make_text
 from tamis.methods.sieve import selector
@@ -228,7 +229,7 @@ def test_options_without_a_meaning_are_refused(path, tmp_path):
         with pytest.raises(ValueError, match=r"reads the rows twice .*stream=True"):
             train(SieveClassifier(**SMALL), open_rows(path), **wrong)
     assert not (tmp_path / "ck").exists()
-    with pytest.raises(ValueError, match="memory must be 1 or more"):
+    with pytest.raises(ValueError, match="memory=0 must be 1 or more"):
         train(SieveClassifier(**SMALL), open_rows(path), memory=0)
 
 
@@ -247,15 +248,34 @@ def test_held_out_rows_are_judged(path):
     assert model.train_history_[-1]["validation_error"] == pytest.approx(1 - model.score(X, Y))
 
 
-def test_one_survey_serves_both(path, monkeypatch):
-    rows, readings_made = open_rows(path), []
+def test_rows_whose_fit_has_the_memory_are_read_once(path, monkeypatch):
+    rows, readings_made = open_rows(path, chunk_rows=70), []
     make = type(rows)._chunks
     monkeypatch.setattr(
         type(rows), "_chunks", lambda self, at: readings_made.append(at) or make(self, at)
     )
-    train(SieveClassifier(**SMALL), rows)
-    assert len(readings_made) == 2
+    model = train(SieveClassifier(**SMALL), rows)
+    assert len(readings_made) == 1
     assert rows.surveyed.beside is None
+    for chunk in rows:
+        chunk.X.data[:] = 0.0
+    same(model, train(SieveClassifier(**SMALL), rows))
+    assert len(readings_made) == 1
+    monkeypatch.setattr(row_source, "SMALL_BYTES", 1000)
+    again = open_rows(path, chunk_rows=70)
+    same(model, train(SieveClassifier(**SMALL), again))
+    assert len(readings_made) == 2
+    assert again.chunks is None
+
+
+@pytest.mark.filterwarnings("ignore:the columns that may matter need")
+def test_rows_beyond_the_memory_are_read_twice(path, monkeypatch):
+    readings_made, make = [], row_source.RowSource._chunks
+    monkeypatch.setattr(
+        row_source.RowSource, "_chunks", lambda self, at: readings_made.append(at) or make(self, at)
+    )
+    in_memory_of(path, 150_000)
+    assert len(readings_made) == 2
 
 
 # --------------------------------------------------------------------------- the command
@@ -279,9 +299,10 @@ def test_the_command_reads_standard_input_twice(path, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--passes", "2"], "--passes has no meaning for method 'sieve'"),
-        (["--checkpoint", "ck"], "--checkpoint has no meaning for method 'sieve'"),
-        (["--memory", "0"], "--memory must be 1 or more"),
+        (["--passes", "2"], "--passes 2 is for models that learn chunk by chunk: method 'sieve'"),
+        (["--checkpoint", "ck"], "--checkpoint ... is for models that learn chunk by chunk"),
+        (["--memory", "0"], "--memory 0 must be 1 or more"),
+        (["--method", "ftrl", "--every", "0"], "--every 0 must be 1 or more"),
         (["--stream", "--memory", "9"], "for a method that reads the file twice"),
         (["--method", "ftrl", "--memory", "9"], "for a method that reads the file twice"),
         (["--method", "ftrl", "--stream"], "'ftrl' learns in passes in any case"),

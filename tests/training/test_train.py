@@ -166,7 +166,7 @@ def test_a_fitted_model_goes_on(path):
 
 def test_parameters_that_mean_nothing(path):
     for wrong in ({"passes": 0}, {"every": 0}):
-        with pytest.raises(ValueError, match="passes and every must be 1 or more"):
+        with pytest.raises(ValueError, match="=0 must be 1 or more"):
             train(FTRLClassifier(), open_rows(path), **wrong)
 
 

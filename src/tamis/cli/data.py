@@ -12,9 +12,9 @@ from tamis.cli.columns import columns_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
-from tamis.cli.words import in_options
 from tamis.data.bag import beside
-from tamis.data.opening import KINDS, open_rows
+from tamis.data.opening import open_rows
+from tamis.data.options import KINDS
 from tamis.data.source import RowSource
 from tamis.data.survey import Survey
 from tamis.data.tables.outside import local_name
@@ -129,11 +129,13 @@ def kinds_of(said: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def survey_of(rows: RowSource, columns: bool = False, label: str = "survey") -> Survey:
+def survey_of(
+    rows: RowSource, columns: bool = False, label: str = "survey", memory: int = 0
+) -> Survey:
     """What is in all rows, under a progress bar."""
     with Progress(label, max(rows.total, 1)) as bar:
         tell = lambda done: bar.advance(done - bar.done)  # noqa: E731
-        return rows.survey(columns=columns, tell=tell)
+        return rows.survey(columns=columns, tell=tell, memory=memory)
 
 
 def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
@@ -167,11 +169,6 @@ def refuse_words(task: str, survey: Survey | None) -> None:
         )
 
 
-def told(rows: RowSource) -> list[str]:
-    """What was decided about the columns, in words of the command line."""
-    return [in_options(text) for text in rows.notes]
-
-
 def audit_of(rows: RowSource, survey: Survey) -> dict:
     """What `tamis check` says of a file, as plain data."""
     suggested, reason = suggest(survey)
@@ -189,7 +186,7 @@ def audit_of(rows: RowSource, survey: Survey) -> dict:
         "columns": columns_of(rows),
         "suggested": suggested,
         "reason": reason,
-        "notes": told(rows),
+        "notes": rows.notes,
     }
 
 

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 from tamis.cli.methods import UsageError
 from tamis.cli.parser import make_parser
 from tamis.cli.say import complain, note
+from tamis.cli.words import as_option
+from tamis.system.spelling import spelled
 from tamis.system.terminal import without_secrets
 
 FAILED, USAGE, PIPE, SIGNALLED = 1, 2, 141, 128
@@ -43,13 +45,11 @@ def _take_closed_streams() -> None:
     """Nothing in place of standard streams that are closed, lest a file that is opened becomes one;
     what is printed is lost, as was asked for, and standard input is still known to be closed.
     """
-    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
-        if stream is None:
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
             if number:
-                vars(sys)[("", "stdout", "stderr")[number]] = open(  # noqa: SIM115
-                    number, "w", encoding="utf-8"
-                )
+                setattr(sys, name, open(number, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _exit_late(code: int) -> None:
@@ -57,6 +57,7 @@ def _exit_late(code: int) -> None:
     os._exit(code)
 
 
+@spelled(as_option)
 def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
     """Run the command line; returns the exit code."""
     _open_output()
@@ -69,8 +70,7 @@ def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
         given.words = ["tamis", *map(without_secrets, words)]  # pages show them
         warnings.showwarning = _note
         stop.folder = getattr(given, "checkpoint", None)
-        if given.command in ("fit", "predict", "check", "inspect", "select"):
-            sys.meta_path.insert(0, _NoPandas)
+        import_sklearn()
         importlib.import_module("tamis.cli.data").check_outputs(given)
         home = _HOMES.get(given.command, given.command)
         importlib.import_module(f"tamis.cli.commands.{home}").run(given)
@@ -92,22 +92,22 @@ def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
             raise
         complain(f"{name}: {_said(error)}")
         return FAILED
-    finally:
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
 
 
 # commands whose modules have other names
 _HOMES = {"inspect": "look", "associate": "finding.associate", "select": "finding.select"}
 
 
-class _NoPandas:
-    """pandas is not there: scikit-learn and pyarrow would load 60 MB that no command needs."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Refuse pandas, and know nothing of other modules."""
-        if name == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'", name=name)
+def import_sklearn() -> None:
+    """Import scikit-learn without pandas, which it imports where it can: 60 MB that no command
+    needs. Whoever does need pandas can still import it.
+    """
+    if "pandas" not in sys.modules:
+        sys.modules["pandas"] = None  # type: ignore[assignment]  # as if it were not installed
+        try:
+            import sklearn.utils.fixes  # noqa: F401
+        finally:
+            del sys.modules["pandas"]
 
 
 def _said(error: Exception) -> str:

@@ -1,10 +1,10 @@
 """Options that several commands share: chance, reading, and words to choose from."""
 
 import argparse
+from collections.abc import Sequence
 
 from tamis.cli.words import typed
-
-FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
+from tamis.data.options import CHOICES, DEFAULTS, FORMATS, KINDS
 
 
 def chance(one) -> None:
@@ -24,7 +24,7 @@ def reading(one, schema: bool = False, skip: bool = False, blank: bool = False) 
     )
     group.add_argument(
         "--on-bad",
-        choices=("error", "skip", "blank") if blank else ("error", "skip"),
+        choices=CHOICES["on_bad"] + (("blank",) if blank else ()),
         default="skip" if skip else "error",
         help="what to do about bad lines; default: %(default)s"
         + ("; blank writes an empty line for each" if blank else ""),
@@ -32,11 +32,12 @@ def reading(one, schema: bool = False, skip: bool = False, blank: bool = False) 
     group.add_argument(
         "--max-line-bytes",
         type=int,
-        default=2**26,
+        default=DEFAULTS["max_line_bytes"],
         metavar="B",
         help="longest line that is read; default: 64 MiB",
     )
-    group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
+    rows = DEFAULTS["chunk_rows"]
+    group.add_argument("--chunk-rows", type=int, default=rows, help=argparse.SUPPRESS)
     group.add_argument("--delimiter", help="of fields; default: as the header has it")
     group.add_argument(
         "--encoding", help="of words; default: utf-8, or that of the file a model was trained from"
@@ -52,9 +53,12 @@ def reading(one, schema: bool = False, skip: bool = False, blank: bool = False) 
     choice(group, "--zero-based", "auto yes no", "whether svmlight columns count from 0")
     choice(group, "--multilabel", "auto yes no", "whether svmlight rows have several labels")
     group.add_argument("--hash-bits", type=int, metavar="B", help="hash features into 2^B columns")
-    choice(group, "--missing", "error zero indicator", "what empty fields mean; default: error")
+    choice(group, "--missing", CHOICES["missing"], "what empty fields mean; default: error")
     group.add_argument(
-        "--decimal", choices=(".", ","), default=".", help="sign before decimals; default: ."
+        "--decimal",
+        choices=CHOICES["decimal"],
+        default=DEFAULTS["decimal"],
+        help="sign before decimals; default: .",
     )
     group.add_argument(
         "--as",
@@ -63,13 +67,13 @@ def reading(one, schema: bool = False, skip: bool = False, blank: bool = False) 
         action="append",
         default=[],
         metavar="COLUMN=KIND,...",
-        help="what a column is, where it is not as found: number, category, date, text or skip; "
-        "may be repeated",
+        help=f"what a column is, where it is not as found: one of {', '.join(KINDS)}; may be "
+        "repeated",
     )
     choice(
         group,
         "--units",
-        "spread none",
+        CHOICES["units"][::-1],
         "numbers of tables in units of their column's spread (the default), or as they are",
     )
     group.add_argument(
@@ -81,17 +85,17 @@ def reading(one, schema: bool = False, skip: bool = False, blank: bool = False) 
     group.add_argument(
         "--ngrams",
         type=int,
-        choices=(1, 2, 3),
-        default=1,
+        choices=CHOICES["ngrams"],
+        default=DEFAULTS["ngrams"],
         help="longest run of words of a text that has a column; default: 1",
     )
     several(group, "--categorical", "COLUMN", "a column of words")
     several(group, "--ignore", "COLUMN", "a column to leave out")
 
 
-def choice(one, flag: str, words: str, help: str) -> None:
+def choice(one, flag: str, words: str | Sequence[str], help: str) -> None:
     """One of some words, the first of them by default."""
-    choices = words.split()
+    choices = words.split() if isinstance(words, str) else words
     one.add_argument(flag, choices=choices, default=choices[0], help=help)
 
 

@@ -2,7 +2,6 @@
 
 import sys
 
-from tamis.cli.words import in_options
 from tamis.system.terminal import for_terminal, without_secrets
 
 
@@ -17,5 +16,5 @@ def note(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """A line on standard error, in words of the command line."""
-    print(for_terminal(without_secrets(in_options(text))), file=sys.stderr)
+    """A line on standard error."""
+    print(for_terminal(without_secrets(text)), file=sys.stderr)

@@ -1,21 +1,8 @@
-"""Advice in words of the place: what the library says of its parameters, as options."""
+"""Words of the command line: options as messages name them, and arguments of the shell."""
 
 import os
-import re
-
-# Parameters of the library, and what they are called on the command line.
-NAMES = """
-    format target weight on_bad max_line_bytes hash_bits missing delimiter categorical ignore units
-    rare ngrams decimal encoding inputs
-"""
-OPTIONS = {name: "--" + name.replace("_", "-") for name in NAMES.split()}
-_YES = {"True": "yes", "False": "no"}
-_WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_NAMED = re.compile(
-    rf"\b(zero_based|multilabel|kinds|{'|'.join(OPTIONS)})="
-    rf"(\[(?:{_WORD})\]|\{{(?:{_WORD}): (?:{_WORD})\}}|{_WORD}|True|False|-?[\w]+|\.\.\.)?"
-)
-_PARAMETER = re.compile(r"The '(\w+)' parameter of open_rows")
+import shlex
+from typing import Any
 
 
 def typed(word: str) -> str:
@@ -27,24 +14,21 @@ def typed(word: str) -> str:
         return os.fsencode(word).decode("utf-8", "surrogateescape")
 
 
-def in_options(text: str) -> str:
-    """A sentence of the library as the command line would say it."""
-    text = _PARAMETER.sub(lambda found: OPTIONS.get(found[1], found[0]), text)
-    return _NAMED.sub(_option, text).replace("larger max_line_bytes", "larger --max-line-bytes")
+def as_option(name: str, *value: Any) -> str:
+    """A parameter of the library as an option, its value as a shell takes it."""
+    flag = "--as" if name == "kinds" else "--" + name.replace("_", "-")
+    if not value or (name == "stream" and value[0] is True):
+        return flag
+    return f"{flag} {_argument(value[0])}"
 
 
-def _option(found: re.Match) -> str:
-    name, value = found[1], found[2] or ""
-    words = [_plain(word) for word in re.findall(_WORD, value)]
-    if name == "kinds":
-        return f"--as {'='.join(words)}" if words else "--as"
-    if name in ("zero_based", "multilabel"):
-        return f"--{name.replace('_', '-')} {_YES.get(value, value)}"
-    said = " ".join(words) if words else value
-    return f"{OPTIONS[name]} {said}".rstrip()
-
-
-def _plain(word: str) -> str:
-    """A quoted word as a shell takes it."""
-    inside = re.sub(r"\\(.)", r"\1", word[1:-1])
-    return inside if re.fullmatch(r"[\w.@%+:/-]+", inside) else "'" + inside.replace("'", "") + "'"
+def _argument(value: Any) -> str:
+    """A value as a shell takes it."""
+    if value is ...:
+        return "..."
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        value = [f"{column}={kind}" for column, kind in value.items()]
+    words = value if isinstance(value, list) else [value]
+    return " ".join(shlex.quote(str(word)) for word in words)

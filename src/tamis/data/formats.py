@@ -3,8 +3,10 @@
 import os
 import re
 
+from tamis.data.options import FORMATS
 from tamis.data.rows import ReadError
 from tamis.data.streams import BROKEN, STANDARD, STDIN, bare, open_bytes, shown
+from tamis.system.spelling import option
 
 SUFFIXES = {
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
@@ -15,7 +17,6 @@ SUFFIXES = {
     ".npz": "npz",
     ".vw": "vw",
 }
-FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
 _NUMBER = rb"[-+]?[0-9.][-+0-9.eE]*"
 _LINES = {
     "vw": re.compile(rb"[^|,\t]*\|"),
@@ -33,7 +34,6 @@ _LINES = {
     "tsv": re.compile(rb"[^\t]*\t"),
     "csv": re.compile(rb"[^,;]*[,;]"),
 }
-DELIMITERS = (",", ";", "\t", "|")
 _HEAD = 1 << 16  # bytes that are looked at
 _HEADS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 
@@ -47,7 +47,8 @@ def format_of(names: list[str]) -> str:
     if len(kinds) > 1:
         listed = ", ".join(f"{shown(name)}: {kind}" for name, kind in found.items())
         raise ReadError(
-            f"the files are of several formats ({listed}). Read them apart, or pass format=..."
+            f"the files are of several formats ({listed}). Read them apart, or pass "
+            f"{option('format', ...)}"
         )
     return kinds.pop()
 
@@ -66,14 +67,8 @@ def guess(name: str) -> str:
             break
     raise ReadError(
         f"{shown(name)}: neither its name nor its first line says what format it is in. Pass "
-        f"format= one of {', '.join(FORMATS)}."
+        f"{option('format')}, one of {', '.join(FORMATS)}."
     )
-
-
-def delimiter_of(name: str) -> str:
-    """What parts the fields of a header: the sign met most outside quotes, a comma in doubt."""
-    line = re.sub(rb'"[^"]*"', b"", _head(name).partition(b"\n")[0])
-    return max(DELIMITERS, key=lambda sign: line.count(sign.encode()))
 
 
 def _head(name: str) -> bytes:

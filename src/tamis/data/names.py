@@ -1,7 +1,6 @@
 """Names of columns; of hashed ones another reading finds those in the buckets that matter."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +72,7 @@ def _numbers(source, context):
 
     bits, base = source.options.hash_bits, source.base or 0
     for file in source.files:
-        reader = SvmlightReader(replace(source.options, hash_bits=None, n_features=None), context)
+        reader = SvmlightReader(source.options._replace(hash_bits=0, n_features=None), context)
         for rows, _ in reader.read(file, Position()):
             numbers = np.unique(rows.X.indices).astype(np.uint64)
             for number, column in zip(

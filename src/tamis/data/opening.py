@@ -3,27 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from tamis.data.formats import FORMATS, delimiter_of, format_of
-from tamis.data.options import CHUNK_BYTES, Options
+from tamis.data.formats import format_of
+from tamis.data.options import CHUNK_BYTES, DEFAULTS, Options, check_encoding, check_options
 from tamis.data.rows import ReadError
 from tamis.data.source import RowSource
 from tamis.data.streams import STDIN, expand, shown
 from tamis.data.tables.outside import ArrowStream, brought
 from tamis.data.tables.values import gap_words
 from tamis.system.files import StrPath
-
-_CHOICES: dict[str, tuple] = {
-    "format": (None, *FORMATS),
-    "on_bad": ("error", "skip"),
-    "zero_based": (True, False, "auto"),
-    "multilabel": (True, False, "auto"),
-    "missing": ("error", "zero", "indicator"),
-    "units": ("none", "spread"),
-    "ngrams": (1, 2, 3),
-    "decimal": (".", ","),
-}
-KINDS = ("number", "category", "date", "text", "skip")
-_LEAST = {"rare": 1, "chunk_rows": 1, "n_features": 1, "max_line_bytes": 1 << 20}
 
 
 def open_rows(
@@ -158,43 +145,36 @@ def open_rows(
     if schema is not None:
         rows.labels, rows.several = schema.get("labels"), schema.get("several")
     if options.format in ("csv", "tsv", "parquet", "arrow"):
-        from tamis.data.columns.making import Here, lay_out
+        from tamis.data.columns.making import Local, lay_out
         from tamis.data.tables.layout import Layout
 
         if schema is not None:
             rows.layout = Layout.from_dict(schema["layout"])
         else:
             rows.keep()
-            rows.layout, rows.told, rows.profile = lay_out(files, options, Here(files, options))
-            if delimiter is None and options.format == "csv" and options.delimiter != ",":
-                rows.told.insert(0, f"the fields are parted by {options.delimiter!r}")
+            with Local(files, options) as tables:
+                rows.layout, rows.told, rows.profile = lay_out(files, options, tables)
     return rows
 
 
 def options_of(files: list[str], wishes: Mapping[str, Any]) -> Options:
     """The wishes of `open_rows`, all of its keywords, settled for some files."""
+    check_options(wishes)
     given = dict(wishes)
     schema, delimiter, ignore = (given.pop(name) for name in ("schema", "delimiter", "ignore"))
     kinds, categorical = given.pop("kinds"), given.pop("categorical")
-    encoding = given["encoding"] or (schema or {}).get("encoding") or "utf-8"
-    given["encoding"] = take_encoding(encoding)
-    _check(given)
+    given["encoding"] = given["encoding"] or (schema or {}).get("encoding") or DEFAULTS["encoding"]
+    check_encoding(given["encoding"])
     kind = given["format"] = given["format"] or format_of(files)
     if STDIN in files and kind in ("parquet", "arrow", "npz"):
         raise ReadError(
             f"standard input: {kind} is not read as it comes, since its parts are found from its "
             "end. Write it to a file, and name that."
         )
-    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
-        raise ValueError(
-            f"The 'delimiter' parameter of open_rows must be one character. Got {delimiter!r} "
-            "instead."
-        )
-    parted = delimiter or ("\t" if kind == "tsv" else "," if kind != "csv" else None)
     given |= {
-        "kinds": take_kinds(kinds),
+        "kinds": tuple((kinds or {}).items()),
         "hash_bits": given["hash_bits"] or (18 if kind == "vw" else 0),
-        "delimiter": parted or delimiter_of(files[0]),
+        "delimiter": delimiter or ("\t" if kind == "tsv" else ""),
         "categorical": categorical if isinstance(categorical, str) else tuple(categorical),
         "ignore": tuple(ignore),
     }
@@ -223,53 +203,3 @@ def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
     if schema.get("zero_based") is not None and given["zero_based"] == "auto":
         settled["zero_based"] = schema["zero_based"]
     return settled
-
-
-def take_kinds(kinds: Mapping[str | int, str] | None) -> tuple[tuple[str | int, str], ...]:
-    """What was said of columns, checked."""
-    for column, kind in (kinds or {}).items():
-        if kind not in KINDS:
-            raise ValueError(
-                f"The 'kinds' parameter says {kind!r} of column {column!r}; a column is one of "
-                f"{', '.join(map(repr, KINDS))}."
-            )
-    return tuple((kinds or {}).items())
-
-
-def take_encoding(name: str) -> str:
-    """The name of an encoding in which commas, quotes and digits are ASCII's."""
-    signs = bytes(range(128))
-    try:
-        sound = signs.decode(name) == signs.decode("ascii")
-    except (LookupError, UnicodeError):
-        sound = False
-    if not sound:
-        raise ValueError(
-            f"The 'encoding' parameter of open_rows must be one that Python knows and that has "
-            f"ASCII's bytes for its signs, such as 'latin-1' or 'cp1252'. Got {name!r} instead."
-        )
-    return name
-
-
-def _check(given: dict[str, Any]) -> None:
-    """Refuse parameters that mean nothing."""
-    for name, choices in _CHOICES.items():
-        if given[name] not in choices:
-            listed = ", ".join(map(repr, choices))
-            raise ValueError(
-                f"The {name!r} parameter of open_rows must be one of {listed}. Got "
-                f"{given[name]!r} instead."
-            )
-    hash_bits = given["hash_bits"]
-    if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
-        raise ValueError(
-            "The 'hash_bits' parameter of open_rows must be a whole number from 1 to 40. Got "
-            f"{hash_bits!r} instead."
-        )
-    for name, least in _LEAST.items():
-        value = given[name]
-        if value is not None and not (isinstance(value, int) and value >= least):
-            raise ValueError(
-                f"The {name!r} parameter of open_rows must be a whole number of at least {least}. "
-                f"Got {value!r} instead."
-            )

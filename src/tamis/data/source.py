@@ -1,6 +1,8 @@
 """A source of rows: files that can be read again and again, chunk by chunk."""
 
+import copy
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 
 EQUAL = 0.01  # share of equal rows that is worth a word
+SMALL_BYTES = 1 << 24  # rows of a survey that stay in memory for all later readings
+Chunk = tuple[Rows | None, Context, int]  # rows, what their reader knew, bytes of the files so far
 
 
 class RowSource:
@@ -48,6 +52,7 @@ class RowSource:
         self.bad, self.dropped, self.done = Bad(), 0, 0
         self.unseen: dict[str, np.ndarray] = {}
         self.skipped_last = 0  # bad lines after the last chunk
+        self.chunks: list[Chunk] | None = None  # all, where a survey has left them in memory
         self.total = sum(os.path.getsize(name) for name in files if name != STDIN)
 
     @property
@@ -103,7 +108,7 @@ class RowSource:
             self.survey()
         self._find_base()
         empty = True
-        for rows, context, done in ahead(lambda: self._chunks(position or Position())):
+        for rows, context, done in self._chunks_from(position):
             self.base, self.bad, self.dropped = context.base, context.bad, context.dropped
             self.unseen, self.skipped_last = context.unseen, len(context.skipped or ())
             if rows is None:
@@ -113,9 +118,20 @@ class RowSource:
                 self.several = context.several
                 if self.several:
                     self.survey()
-            yield rows._replace(targets=self._spread(rows.targets))
+            yield rows._replace(X=self._widened(rows.X), targets=self._spread(rows.targets))
         if empty and position is None:
             raise self._nothing()
+
+    def _chunks_from(self, position: Position | None = None) -> Iterator[Chunk]:
+        """Chunks of the files from a position on, read ahead; or those that a survey has left in
+        memory: many of them are given away one by one, so that the next reading goes to the files.
+        """
+        if self.chunks is None or position is not None:
+            return ahead(lambda: self._chunks(position or Position()))
+        if sum(bytes_of(rows) for rows, *_ in self.chunks) <= SMALL_BYTES:
+            return map(copy.deepcopy, self.chunks)  # whoever reads them may write to them
+        chunks, self.chunks = deque(self.chunks), None
+        return iter(lambda: chunks.popleft() if chunks else None, None)
 
     def _nothing(self) -> ReadError:
         """Words about files without rows, or without a good one."""
@@ -144,7 +160,7 @@ class RowSource:
                 self.base = 0
                 return
 
-    def _chunks(self, position: Position) -> Iterator[tuple[Rows | None, Context, int]]:
+    def _chunks(self, position: Position) -> Iterator[Chunk]:
         """Chunks, their context and the bytes read, file after file; last, none and the context."""
         skip = self.options.on_bad == "skip"
         context = Context(skip, Bad(), position.width, self.base, self.several)
@@ -188,6 +204,13 @@ class RowSource:
 
         return ArrowReader(self.options, context, self.layout)
 
+    def _widened(self, X: sp.csr_array) -> sp.csr_array:
+        """A chunk with all columns, as far as they are known: a survey meets them one by one."""
+        width = self.n_features
+        if width is None or X.shape[1] >= width:
+            return X
+        return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+
     def _spread(self, targets: Any) -> Any:
         """Several labels a row as a matrix of 0 and 1, a column for each of `labels`."""
         if not isinstance(targets, Labels) or self.labels is None:
@@ -209,16 +232,18 @@ class RowSource:
         columns: bool = False,
         tell: Callable[[int], None] | None = None,
         watch: Callable[[], Watcher] | None = None,
+        memory: int = 0,
     ) -> Survey:
         """Read all once, say what is there, and remember it.
 
         `columns`: also the rows that a column is met in. `watch` makes someone who is shown every
-        chunk of the same reading, and is found in `beside` of the survey.
+        chunk of the same reading, and is found in `beside` of the survey. Where all chunks take no
+        more bytes than `memory`, they stay for the next reading, which then opens no file.
         """
         known = self.surveyed
         if known is not None and (not columns or known.counts is not None) and watch is None:
             return known
-        found = self.look(columns, tell, watch)
+        found = self.look(columns, tell, watch, memory)
         if not found.rows:
             raise self._nothing()
         return self.agree(found)
@@ -228,15 +253,22 @@ class RowSource:
         columns: bool = False,
         tell: Callable[[int], None] | None = None,
         watch: Callable[[], Watcher] | None = None,
+        memory: int = 0,
     ) -> Survey:
         """Read all once and say what is there, if anything is."""
         self.keep()
         context = None
         while True:
             found = Survey(beside=None if watch is None else watch())
+            chunks, room = list[Chunk](), memory
             try:
-                for rows, context, done in ahead(lambda: self._chunks(Position())):
+                for rows, context, done in self._chunks_from():
                     self.bad = context.bad
+                    room -= bytes_of(rows)
+                    if room >= 0:
+                        chunks.append((rows, context, done))
+                    else:
+                        chunks.clear()
                     if rows is None:
                         break
                     found.add(rows, columns)
@@ -251,6 +283,8 @@ class RowSource:
                 if self.options.zero_based != "auto":
                     raise
                 self.base = 0
+        if room > 0:
+            self.chunks = chunks
         found.base = None if context is None else context.base
         found.hashed, found.bad = bool(self.options.hash_bits), self.bad
         found.compare()
@@ -265,7 +299,7 @@ class RowSource:
         elif self.format == "svmlight":
             self.several = False
         if self.options.columns is None and self.layout is None:
-            self.options = replace(self.options, n_features=found.features)
+            self.options = self.options._replace(n_features=found.features)
         self.surveyed = found
         return found
 
@@ -305,3 +339,16 @@ class RowSource:
         if self.options.encoding != "utf-8":
             facts["encoding"] = self.options.encoding
         return Reading(facts)
+
+
+def bytes_of(rows: Rows | None) -> int:
+    """Bytes that a chunk takes in memory, those of the arrays that its own are views of."""
+    if rows is None:
+        return 0
+    arrays = [rows.X.data, rows.X.indices, rows.X.indptr, rows.weights, rows.queries]
+    if isinstance(rows.targets, Labels):
+        arrays += rows.targets
+    else:
+        arrays += [rows.targets.data] if sp.issparse(rows.targets) else [rows.targets]
+    whole = (one if one.base is None else one.base for one in arrays if one is not None)
+    return sum(getattr(one, "nbytes", 0) for one in whole)

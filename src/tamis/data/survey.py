@@ -10,6 +10,7 @@ from tamis.base.class_messages import MAX_CLASSES
 from tamis.data.rows import LISTED, Bad, Labels, ReadError, Rows
 from tamis.numerics.hashing import count_duplicates, row_hashes
 from tamis.numerics.numba import compiled
+from tamis.system.spelling import option
 
 MOST_HASHED = 1 << 20  # rows that are compared with one another
 MOST_COLUMNS = 1 << 28  # columns whose rows are counted one by one: 8 bytes each
@@ -117,7 +118,7 @@ class Survey:
         if X.shape[1] > MOST_COLUMNS:
             raise ReadError(
                 f"{file}: column {X.shape[1]:,} is too far out to count rows by column. Pass "
-                "hash_bits=20, or number the columns anew."
+                f"{option('hash_bits', 20)}, or number the columns anew."
             )
         if len(self.counts) < X.shape[1]:
             grown = np.zeros(max(X.shape[1], min(2 * len(self.counts), 1 << 30)), np.int64)

@@ -218,7 +218,6 @@ def _plan(
         parts = blocks_of(rows, target)
     places = Places(executor, parts, target)
     if names is not None and options.format in TABLES:
-        reading["delimiter"] = options.delimiter  # one for all files
         schema = schema or schema_of_tables(files, options, places.asked)
     seen = places.look(reading, schema, checkpoint is not None)
     agreed = agree(model, seen, [part.name for part in parts], names is not None)

@@ -92,7 +92,7 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     """
     name = os.fsdecode(path)
     # Over the file that it was loaded from a model may be saved.
-    refuse_inputs(name, (source for source in sources_of(model) if not is_model(source)))
+    refuse_inputs(name, sources_of(model), may_replace=is_model)
     encoder = Encoder()
     body = encoder.model(model, type(model).__name__)
     for part in (body["parameters"], body["attributes"]):

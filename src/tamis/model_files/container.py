@@ -97,7 +97,7 @@ def to_json(value: Any) -> str:
 
 
 # --------------------------------------------------------------------------- reading
-def is_model(path: str) -> bool:
+def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as a model does."""
     try:
         with open(path, "rb") as file:

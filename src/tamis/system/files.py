@@ -6,7 +6,7 @@ import re
 import secrets
 import stat
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, BinaryIO
 
 from tamis.system.terminal import for_terminal
@@ -191,12 +191,16 @@ def sources_of(product: object) -> tuple[str, ...]:
     return tuple(found)
 
 
-def refuse_inputs(path: StrPath, inputs: Iterable[StrPath]) -> None:
+def refuse_inputs(
+    path: StrPath,
+    inputs: Iterable[StrPath],
+    may_replace: Callable[[StrPath], bool] = lambda name: False,
+) -> None:
     """Refuse an output that would replace one of the inputs ("-" is standard input), or a folder
-    for outputs that holds one.
+    for outputs that holds one; but for inputs that it `may_replace`.
     """
     for name in inputs:
-        if _is_lost(name, path):
+        if _is_lost(name, path) and not may_replace(name):
             told = "standard input" if name == "-" else for_terminal(os.fspath(name))
             raise ValueError(
                 f"{for_terminal(os.fspath(path))}: this output would replace an input, {told}. "

@@ -7,10 +7,12 @@ from typing import Any
 
 from tamis.data.rows import ReadError, Rows
 from tamis.data.source import RowSource
+from tamis.data.survey import Survey
 from tamis.system.progress import Progress
 from tamis.training.judge import refuse_constant
 
 MEMORY = 1000  # megabytes by default
+A_FIT = 4  # bytes of a fit for each byte of its rows
 
 
 def reads_twice(model: Any, rows: Iterable) -> bool:
@@ -26,22 +28,6 @@ class Readings:
     def __init__(self, walk: Any, memory: int, progress: bool | str):
         self.walk, self.model, self.source = walk, walk.model, walk.source
         self.memory, self.progress = memory * 10**6, progress
-
-    def refuse(self, checkpoint: Any) -> None:
-        """Refuse what has a meaning for models that learn chunk by chunk alone."""
-        name = type(self.model).__name__
-        asked = {
-            f"passes={self.walk.passes}": self.walk.passes > 1,
-            "checkpoint": checkpoint is not None,
-            'validate="progressive"': self.walk.judge.progressive,
-        }
-        for what, given in asked.items():
-            if given:
-                raise ValueError(
-                    f"{what} is for models that learn chunk by chunk: {name} reads the rows twice "
-                    "and then fits them. Leave it out, or pass stream=True (on the command line "
-                    "--stream) for one that learns from a stream."
-                )
 
     def run(self) -> None:
         """Read, read again, fit, and say what happened."""
@@ -73,9 +59,7 @@ class Readings:
             return first
         survey = self.source.surveyed
         if survey is None or survey.beside is None:
-            survey = first_reading(
-                self.source, lambda: self.model._first_reading(self.memory), self.progress
-            )
+            survey = first_reading(self.source, self.model, self.memory, self.progress)
         first, survey.beside = survey.beside, None
         return first
 
@@ -90,9 +74,21 @@ class Readings:
                 bar.advance((self.source.done if self.source else 0) - bar.done, f"{rows:,} rows")
 
 
-def first_reading(source: RowSource, watch: Any, progress: bool | str = "auto", columns=False):
-    """A survey of a source in which a model looks on."""
+def first_reading(
+    source: RowSource,
+    model: Any,
+    memory: int,
+    progress: bool | str = "auto",
+    task: str | None = "model",
+    columns: bool = False,
+) -> Survey:
+    """A survey of a source in which a model looks on. Rows whose fit takes no more than `memory`
+    bytes stay for the second reading.
+    """
     with Progress("first reading", source.total, progress) as bar:
         return source.survey(
-            columns=columns, watch=watch, tell=lambda done: bar.advance(done - bar.done)
+            columns=columns,
+            watch=lambda: model._first_reading(memory, task),
+            tell=lambda done: bar.advance(done - bar.done),
+            memory=memory // A_FIT,
         )

@@ -5,7 +5,6 @@ into one that asks for them.
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from tamis.base.class_messages import too_many_classes_message
 from tamis.base.scores import summarize_losses
 from tamis.data.rows import Misplaced, Position, ReadError, Rows, class_numbers
-from tamis.data.source import RowSource
+from tamis.data.source import SMALL_BYTES, RowSource
 from tamis.system.files import StrPath
 from tamis.system.progress import Progress
 from tamis.system.threads import locked
@@ -22,6 +21,7 @@ from tamis.training.interruption import Interruption
 from tamis.training.judge import Ends, Judge, Validate, constant
 from tamis.training.readings import MEMORY, Readings, reads_twice
 from tamis.training.record import GROWTH, State
+from tamis.training.refusals import refuse_options
 
 
 class Learner(Protocol):
@@ -59,10 +59,11 @@ def train(
     through them instead). The first reading gathers sums of every column over all rows, and a
     sample; the second keeps of all rows the columns that may matter. Where the fit of all of them
     (48 bytes an entry, 400 a row) fits into the `memory`, these are all columns, and the model is
-    that of `fit`. Else they are those whose contrast between the classes (or with the target) is
-    three standard errors, the strongest eight for each one that a sieve of the sample keeps, that
-    one, and those with few entries. What predicts a fold is chosen without its targets, so that
-    held-out errors stay honest.
+    that of `fit`; rows of a quarter of it stay from the first reading for the second. Else they are
+    those whose contrast between the classes (or with the target) is three standard errors, the
+    strongest eight for each one that a sieve of the sample keeps, that one, and those with few
+    entries. What predicts a fold is chosen without its targets, so that held-out errors stay
+    honest.
 
     Parameters
     ----------
@@ -131,18 +132,20 @@ def train(
     >>> model.train_history_[-1]["error"] < 0.1
     True
     """
-    if passes < 1 or every < 1:
-        raise ValueError(
-            f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}."
-        )
-    if memory < 1:
-        raise ValueError(f"memory must be 1 or more megabytes. Got memory={memory!r}.")
+    twice = not stream and reads_twice(model, rows)
+    refuse_options(
+        type(model).__name__,
+        twice,
+        passes=passes,
+        every=every,
+        memory=memory,
+        checkpoint=checkpoint,
+        validate=validate,
+    )
     walk = Walk(model, rows, passes, validate, every)
     take_files(model, getattr(walk.source, "files", ()), checkpoint)
-    if not stream and reads_twice(model, rows):
-        readings = Readings(walk, memory, progress)
-        readings.refuse(checkpoint)
-        readings.run()
+    if twice:
+        Readings(walk, memory, progress).run()
         return model
     # A folder is claimed by the caller, who has more to do before others may have it.
     if checkpoint is None or isinstance(checkpoint, Folder):
@@ -174,7 +177,7 @@ class Walk:
             )
         options = {
             name: repr(value)
-            for name, value in vars(self.source.options).items()
+            for name, value in self.source.options._asdict().items()
             if name not in FREE
         }
         chosen = {
@@ -280,7 +283,8 @@ class Walk:
             return
         if self._wants_classes() or source.n_features is None:
             with Progress("survey", max(source.total, 1)) as bar:
-                source.survey(tell=lambda done: bar.advance(done - bar.done))
+                tell = lambda done: bar.advance(done - bar.done)  # noqa: E731
+                source.survey(tell=tell, memory=SMALL_BYTES)
 
     def _wants_classes(self) -> bool:
         return "classes" in inspect.signature(self.model.partial_fit).parameters
@@ -382,7 +386,7 @@ class Walk:
                 )
         source.base, source.several = facts["base"], facts["several"]
         source.labels = facts["labels"]
-        source.options = replace(source.options, n_features=facts["n_features"])
+        source.options = source.options._replace(n_features=facts["n_features"])
 
 
 def _glimpse(model) -> dict:

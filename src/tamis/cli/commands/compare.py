@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from tamis.cli.data import audit_of, source_of, survey_of, task_of, told
+from tamis.cli.data import audit_of, source_of, survey_of, task_of
 from tamis.cli.methods import GRIDS, UsageError, build, chosen
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, size
-from tamis.data.source import RowSource
+from tamis.data.source import SMALL_BYTES, RowSource
 from tamis.data.survey import Survey
 from tamis.evaluation.comparison import Record
 
@@ -35,7 +35,7 @@ def run(given: argparse.Namespace) -> None:
         raise UsageError("--runs must be 2 or more.")
     rows = source_of(given.train, given)
     rows.keep()
-    survey = survey_of(rows, columns=True)
+    survey = survey_of(rows, columns=True, memory=SMALL_BYTES)
     task = task_of(rows, given.task, survey)
     X, y = gather(rows, survey)
     held = {}
@@ -47,7 +47,7 @@ def run(given: argparse.Namespace) -> None:
     if given.report:
         report(given, record, rows, survey)
     show(record, given)
-    for text in told(rows):
+    for text in rows.notes:
         note(text)
 
 

@@ -12,6 +12,7 @@ from tamis.cli.data import source_of, survey_of
 from tamis.cli.methods import METHODS, build
 from tamis.cli.say import say
 from tamis.cli.show import kept, print_json, show_kept
+from tamis.data.source import SMALL_BYTES
 from tamis.datasets import make_text
 from tamis.reporting.evaluation.report import report
 from tamis.training.walk import train
@@ -45,7 +46,7 @@ def run(given: argparse.Namespace) -> None:
         path = Path(folder) / "demo.svm"
         write_svmlight(X, y, path)
         rows = source_of([str(path)], _reading())
-        survey = survey_of(rows, columns=True)
+        survey = survey_of(rows, columns=True, memory=SMALL_BYTES)
         # New processes would take longer to start than this takes.
         given.runs, given.threads = 4, given.threads or 1
         methods = [word for word in COMPARED if word in METHODS]

@@ -20,7 +20,6 @@ from tamis.cli.data import (
     source_of,
     survey_of,
     task_of,
-    told,
 )
 from tamis.cli.methods import UsageError, build, grows, reads_twice
 from tamis.cli.say import note, say
@@ -33,7 +32,7 @@ from tamis.cli.show import (
     print_json,
     show_kept,
 )
-from tamis.data.source import RowSource
+from tamis.data.source import SMALL_BYTES, RowSource
 from tamis.data.streams import STANDARD, STDIN
 from tamis.data.survey import Survey
 from tamis.evaluation.checks import FOUND
@@ -45,6 +44,7 @@ from tamis.reporting.page.sizes import held_out_error
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.training.checkpoint import Folder
 from tamis.training.readings import MEMORY, first_reading
+from tamis.training.refusals import refuse_options
 from tamis.training.walk import train
 
 MOST_NAMES = 1_000_000  # columns whose names a page may be given
@@ -54,8 +54,8 @@ NOTHING = "nothing in these .* columns predicts"
 
 def run(given: argparse.Namespace) -> None:
     """Train, judge, save, show."""
-    if given.passes < 1 or given.every < 1 or (given.threads is not None and given.threads < 1):
-        raise UsageError("--passes, --every and --threads must be 1 or more.")
+    if given.threads is not None and given.threads < 1:
+        raise UsageError("--threads must be 1 or more.")
     given.twice = _twice(given)
     rows = source_of(given.train, given)
     here = given.checkpoint and not given.cluster
@@ -70,23 +70,27 @@ def _twice(given) -> bool:
     """Whether the file is read twice and then fitted; refuses options without a meaning."""
     asks = reads_twice(given.method)
     twice = asks and not given.stream
+    try:
+        refuse_options(
+            f"method {given.method!r}",
+            twice,
+            passes=given.passes,
+            every=given.every,
+            memory=given.memory,
+            checkpoint=given.checkpoint,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if given.memory is not None and given.cluster:
         raise UsageError(
             "--memory is for one machine; with --cluster rows lie in the memory of its workers."
         )
     if given.stream and not asks:
         raise UsageError(f"--stream: method {given.method!r} learns in passes in any case.")
-    if given.memory is not None and (given.memory < 1 or not twice):
+    if given.memory is not None and not twice:
         raise UsageError(
-            "--memory must be 1 or more, and is for a method that reads the file twice (sieve, "
-            "without --stream)."
+            "--memory is for a method that reads the file twice (sieve, without --stream)."
         )
-    for flag, asked in (("--passes", given.passes > 1), ("--checkpoint", given.checkpoint)):
-        if twice and asked:
-            raise UsageError(
-                f"{flag} has no meaning for method {given.method!r}, which reads the file twice "
-                "and then fits it. Leave it out, or pass --stream to learn in passes."
-            )
     return twice and not given.cluster
 
 
@@ -150,10 +154,9 @@ def _model(rows, given):
     survey, columns = None, bool(given.report)
     if given.twice:
         memory = (given.memory or MEMORY) * 10**6
-        first = make(task or "classify")
-        survey = first_reading(rows, lambda: first._first_reading(memory, task), columns=columns)
+        survey = first_reading(rows, make(task or "classify"), memory, task=task, columns=columns)
     elif given.stream or columns or not grows(given.method, task or "classify"):
-        survey = survey_of(rows, columns=columns)
+        survey = survey_of(rows, columns=columns, memory=0 if given.cluster else SMALL_BYTES)
     task = task_of(rows, given.task, survey)
     return make(task, grow=survey is None and not given.cluster), survey
 
@@ -174,7 +177,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
     if stated is not None:
         error, source = own["error"], "on rows held out" + " inside the sample" * given.stream
-    report = judge(model, given, _claims(model, rows, given))
+    report = judge(model, rows, given, _claims(model, rows, given))
     if given.test:
         error, source = report.error, "on the test rows"
     known = given.test or noted_errors(model)
@@ -198,7 +201,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "sizes": own["sizes"],
         "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
-        "notes": told(rows),
+        "notes": rows.notes,
         "top": features,
         "stated": stated,
         "report": report,
@@ -214,31 +217,36 @@ def _claims(model: Any, rows: RowSource, given: argparse.Namespace) -> FDRSelect
     return selector.fit_rows(rows, also=model.support_, memory=given.memory or MEMORY)
 
 
-def judge(model: Any, given: argparse.Namespace, claims: FDRSelector | None = None) -> Report:
+def judge(
+    model: Any, rows: RowSource, given: argparse.Namespace, claims: FDRSelector | None = None
+) -> Report:
     """The model judged by the test rows, where there are some, else by its own word."""
     title, names = type(model).__name__, Names(model)
     if not given.test:
         evidence = Evidence(model, names=names, discoveries=claims)
-        learnt_from(evidence, given, targets=True)
+        learnt_from(evidence, rows, given, targets=True)
         return Report(evidence, (), title)
     test = source_of([given.test], given, schema=model.reading_, target=False)
     evidence = Evidence.streamed(model, _with_targets(test), names)
     evidence.discoveries = claims
-    learnt_from(evidence, given)
+    learnt_from(evidence, rows, given)
     if evidence.y is None:
         raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
-    for text in told(test):
+    for text in test.notes:
         note(f"{given.test}: {text}")
     return Report(evidence, (), title)
 
 
-def learnt_from(evidence: Evidence, given: argparse.Namespace, targets: bool = False) -> None:
+def learnt_from(
+    evidence: Evidence, rows: RowSource, given: argparse.Namespace, targets: bool = False
+) -> None:
     """Let the checks look at the first rows of the file learnt from; at what they say of the
     `targets` too, where no other rows do. What went by on standard input is gone.
     """
     if evidence.width > MOST_COLUMNS or (STDIN in given.train and STANDARD.kept is None):
         return
-    rows = source_of(given.train, given, schema=evidence.model.reading_, target=False)
+    if given.cluster:  # whose workers have agreed on the columns
+        rows = source_of(given.train, given, schema=evidence.model.reading_, target=False)
     first, entries, count = [], 0, 0
     for X, y in _with_targets(rows):
         first.append((of_width(X[: MOST_ROWS - count], evidence.width), y[: MOST_ROWS - count]))
@@ -247,12 +255,11 @@ def learnt_from(evidence: Evidence, given: argparse.Namespace, targets: bool = F
             break
     if not first:
         return
-    vars(evidence)["train_rows"] = sp.csr_array(sp.vstack([X for X, _ in first]))
+    evidence.X_train = sp.csr_array(sp.vstack([X for X, _ in first]))
     if targets:
         evidence.y_train = as_classes(
             np.concatenate([y for _, y in first]), getattr(evidence.model, "classes_", None)
         )
-        vars(evidence)["drawn"] = np.arange(count)
 
 
 def _with_targets(rows: RowSource) -> Iterator[tuple[Any, Any]]:
@@ -261,7 +268,9 @@ def _with_targets(rows: RowSource) -> Iterator[tuple[Any, Any]]:
         if chunk.targets is None or isinstance(chunk.targets, tuple):
             continue
         y = chunk.targets.toarray() if hasattr(chunk.targets, "toarray") else chunk.targets
-        there = np.isfinite(y) if y.dtype.kind == "f" and y.ndim == 1 else np.ones(len(y), bool)
+        there = np.ones(len(y), bool)
+        if y.ndim == 1:
+            there = np.isfinite(y) if y.dtype.kind == "f" else y != ""
         if there.any():
             yield chunk.X[there], y[there]
 
@@ -347,7 +356,7 @@ def write_report(
         "skipped": f"{rows.bad.count} bad lines",
     }
     facts |= installed_versions()
-    for number, text in enumerate(told(rows)):
+    for number, text in enumerate(rows.notes):
         facts[f"note {number + 1}"] = text
     history = model.train_history_
     title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"

@@ -1,27 +1,41 @@
-"""Words that are dates: how they are written, and the parts that columns are made of."""
+"""Words that are dates: how they are written, and what numbers they become.
+
+`DateEncoding` is the one description of that: rows are read by it, and exports to Python, SQL, ONNX
+and scorecards are written from it.
+"""
 
 import re
 from collections.abc import Iterable
-from datetime import date
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-DAY, HOUR = 86400, 3600
-EPOCH = date(1970, 1, 1).toordinal()
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+from tamis.data.columns import date_parts
+from tamis.data.columns.date_parts import DAY, date_entries, part_name
+
 REMEMBERED = 1 << 15  # dates that were read last: a chunk looks at each of its own twice
 MONTHS_FROM = 31 * DAY  # a shorter span says nothing of months
+VALUES = {"month": range(1, 13), "weekday": range(7), "hour": range(24)}  # of parts, by kind
+# How dates are written: the sign between their fields, and the places of year, month and day; the
+# same signs may mean two orders.
+ORDERS = {
+    "ymd": ("-", (0, 1, 2)),
+    "y/m/d": ("/", (0, 1, 2)),
+    "d.m.y": (".", (2, 1, 0)),
+    "m/d/y": ("/", (2, 0, 1)),
+    "d/m/y": ("/", (2, 1, 0)),
+}
 _TIME = (
     r"(?:[ T](\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*(Z|UTC|[-+]\d\d:?\d\d|[-+]\d\d(?!\d))?)?"
 )
-# How dates are written, the year's, month's and day's place; the same signs may mean two orders.
-WRITTEN = {
-    "ymd": (re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})" + _TIME), (0, 1, 2)),
-    "y/m/d": (re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})" + _TIME), (0, 1, 2)),
-    "d.m.y": (re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})" + _TIME), (2, 1, 0)),
-    "m/d/y": (re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})" + _TIME), (2, 0, 1)),
-    "d/m/y": (re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})" + _TIME), (2, 1, 0)),
-}
+
+
+def _pattern(sign: str, order: tuple[int, ...]) -> re.Pattern:
+    """The pattern of dates with a sign between fields in an order."""
+    fields = [r"(\d{4})" if place == order[0] else r"(\d{1,2})" for place in range(3)]
+    return re.compile(sign.replace(".", r"\.").join(fields) + _TIME)
+
+
+WRITTEN = {way: (_pattern(*order), order[1]) for way, order in ORDERS.items()}
 
 
 class When(NamedTuple):
@@ -37,21 +51,8 @@ class When(NamedTuple):
 @lru_cache(REMEMBERED)
 def read_date(word: str, written: str) -> When | None:
     """A word as a date written in one way, or None."""
-    pattern, places = WRITTEN[written]
-    found = pattern.fullmatch(word.strip())
-    if found is None:
-        return None
-    year, month, day = (int(found[1 + place]) for place in places)
-    hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
-    try:
-        ordinal = date(year, month, day).toordinal()
-    except ValueError:
-        return None
-    if hour > 24 or minute > 59 or second > 60:
-        return None
-    clock = hour * HOUR + minute * 60 + second + float(f"0.{found[7] or 0}")
-    seconds = (ordinal - EPOCH) * DAY + clock - _offset(found[8])
-    return When(seconds, month, (ordinal - 1) % 7, hour % 24, clock)
+    found = date_parts.read_date(word, (WRITTEN[written],))
+    return None if found is None else When(*found)
 
 
 def read_as(word: str, written: str) -> When | None:
@@ -59,13 +60,51 @@ def read_as(word: str, written: str) -> When | None:
     return read_date(word, written) or read_date(word, "ymd")
 
 
-def _offset(zone: str | None) -> int:
-    """Seconds that a zone is ahead."""
-    if zone is None or zone in ("Z", "UTC"):
-        return 0
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    ahead = int(digits[:2]) * HOUR + int(digits[2:]) * 60
-    return -ahead if zone[0] == "-" else ahead
+class DateEncoding(NamedTuple):
+    """How a column of dates becomes columns of X.
+
+    A date has a trend, which grows from 0 to 1 between the seconds `first` and `last` since 1970,
+    and a one for its month, its weekday and its hour, as it is written; `parts` are the columns of
+    these, by name.
+    """
+
+    written: str
+    first: float
+    last: float
+    parts: dict[str, int]
+
+    @classmethod
+    def of_facts(cls, facts: dict[str, Any], parts: dict[str, int]) -> "DateEncoding":
+        """That of a column of a table, by the facts of the column."""
+        return cls(facts["written"], facts["first"], facts["last"], parts)
+
+    @property
+    def span(self) -> float:
+        """Seconds over which the trend grows; none where it is 0 all the time."""
+        return max(self.last - self.first, 0.0)
+
+    @property
+    def trend(self) -> int:
+        """The column of the trend, -1 for none."""
+        return self.parts.get("trend", -1)
+
+    def columns(self, kind: str) -> dict[int, int]:
+        """Columns of the parts of a kind, by their values in `VALUES`."""
+        named = {value: part_name(kind, value) for value in VALUES[kind]}
+        return {value: self.parts[name] for value, name in named.items() if name in self.parts}
+
+    def entries(self, word: str) -> list[tuple[int, float]] | None:
+        """Columns and values of a date, -1 for a part without a column; None for no date."""
+        date = read_as(word, self.written)
+        return None if date is None else date_entries(date, self.first, self.last, self.parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data: `ways` are patterns, and where year, month and day stand in
+        them. A date whose year is first is plain, however the others are written.
+        """
+        ways = [WRITTEN[way] for way in dict.fromkeys((self.written, "ymd"))]
+        listed = [[pattern.pattern, list(order)] for pattern, order in ways]
+        return {"ways": listed, **self._asdict()}
 
 
 class Dates:
@@ -99,10 +138,10 @@ class Dates:
         seen = self.seen[way]
         parts = ["trend"]
         if seen.last - seen.first > MONTHS_FROM:
-            parts += [f"month={month}" for month in sorted(seen.months)]
-        parts += [f"weekday={WEEKDAYS[day]}" for day in sorted(seen.weekdays)]
+            parts += [part_name("month", month) for month in sorted(seen.months)]
+        parts += [part_name("weekday", day) for day in sorted(seen.weekdays)]
         if len(seen.clocks) > 1:
-            parts += [f"hour={hour}" for hour in sorted(seen.hours)]
+            parts += [part_name("hour", hour) for hour in sorted(seen.hours)]
         return {"written": way, "first": seen.first, "last": seen.last, "parts": parts}
 
 
@@ -132,18 +171,3 @@ class Seen:
         self.weekdays |= other.weekdays
         self.hours |= other.hours
         self.clocks |= other.clocks
-
-
-def entries_of(word: str, facts: dict, places: dict[str, int]) -> list[tuple[float, int]] | None:
-    """Value and place of the parts of a date, -1 for a part without a column; None for no date."""
-    when = read_as(word, facts["written"])
-    if when is None:
-        return None
-    span = facts["last"] - facts["first"]
-    trend = (when.seconds - facts["first"]) / span if span > 0 else 0.0
-    named = (
-        f"month={when.month}",
-        f"weekday={WEEKDAYS[when.weekday]}",
-        f"hour={when.hour}",
-    )
-    return [(trend, places["trend"]), *((1.0, places.get(name, -1)) for name in named)]

@@ -10,6 +10,7 @@ import numpy as np
 from tamis.data.columns.profile import Figures, Profile
 from tamis.data.tables.layout import NUMBER, TARGET, WORDS, Column
 from tamis.data.tables.values import level_of
+from tamis.system.spelling import option
 
 LOOKED_AT = 20_000  # different words of a column
 NUMBERS, AT_LEAST = 0.8, 10  # share of rows, and different numbers, of what is meant as numbers
@@ -48,8 +49,8 @@ def doubts_of(columns: list[Column], kinds: dict[str, str], profile: Profile) ->
         name = many[0].rpartition(" (")[0]
         yield (
             f"categories of very many words, with few rows each: {_listed(many)}. Pass "
-            f"kinds={{{name!r}: 'skip'}} to leave one out, kinds={{{name!r}: 'text'}} to read its "
-            "words one by one"
+            f"{option('kinds', {name: 'skip'})} to leave one out, "
+            f"{option('kinds', {name: 'text'})} to read its words one by one"
         )
     compared = [c for c in wordy if c.role in (WORDS, TARGET)]
     alike = [f"{c.name} ({pair})" for c in compared if (pair := pair_alike(c, profile))]
@@ -104,7 +105,7 @@ def in_other_units(columns: list[Column], profile: Profile) -> str:
         return ""
     return (
         f"columns with a spread over {UNITS:,.0f} times the usual {usual:.2g}: {_listed(wide)}. "
-        "Methods other than the sieve hear them alone; pass units='spread'"
+        f"Methods other than the sieve hear them alone; pass {option('units', 'spread')}"
     )
 
 

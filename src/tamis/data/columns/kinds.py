@@ -11,6 +11,7 @@ from tamis.data.columns.profile import NEARLY_ALL, Figures, Profile
 from tamis.data.rows import ReadError
 from tamis.data.tables.layout import DATE, IGNORED, NUMBER, TARGET, TEXT, WORDS, Column
 from tamis.data.tables.values import level_of
+from tamis.system.spelling import option
 
 # What a user may say of a column, and what becomes of it.
 ASKED = {"number": NUMBER, "category": WORDS, "date": DATE, "text": TEXT, "skip": IGNORED}
@@ -73,8 +74,8 @@ def settle(column: Column, figures: Figures, rare: int | None, decimal: str) -> 
             seen = ", ".join(repr(word[:40]) for word, _ in figures.top[:3])
             raise ReadError(
                 f"column {column.name!r} was asked to be a date, but not all its words are dates "
-                f"written in one way; it has {seen}. Pass kinds={{{column.name!r}: 'category'}}, "
-                "or write dates as yyyy-mm-dd."
+                f"written in one way; it has {seen}. Pass "
+                f"{option('kinds', {column.name: 'category'})}, or write dates as yyyy-mm-dd."
             )
         column.facts |= figures.dates.facts()
     elif column.role == WORDS:
@@ -123,7 +124,7 @@ def notes_of(
     if profile.undecoded:
         notes.append(
             f"words in another encoding, written with backslashes: {listed(profile.undecoded)}. "
-            "Pass encoding='latin-1', or the one that it is"
+            f"Pass {option('encoding', 'latin-1')}, or the one that it is"
         )
     words = [name for name, kind in kinds.items() if kind in (WORDS, IDENTIFIER)]
     words += [c.name for c in columns if c.role == TARGET]
@@ -139,8 +140,8 @@ def notes_of(
         notes.append(f"levels met in few rows share one called rare: {listed(found)}")
     if commas:
         notes.append(
-            f"these look like numbers with a decimal comma: {listed(commas)}. Pass decimal=',' to "
-            "read them so"
+            f"these look like numbers with a decimal comma: {listed(commas)}. Pass "
+            f"{option('decimal', ',')} to read them so"
         )
     return [*notes, *doubts_of([c for c in columns if c.name not in commas], kinds, profile)]
 
@@ -155,7 +156,7 @@ def _left_out(kinds: dict[str, str], profile: Profile) -> list[str]:
         other = "number" if profile.figures(found[0]).number else "category"
         notes.append(
             "left out as identifiers, since nearly every row has a value of its own: "
-            f"{listed(found)}. Pass kinds={{{found[0]!r}: {other!r}}} to keep one"
+            f"{listed(found)}. Pass {option('kinds', {found[0]: other})} to keep one"
         )
     return notes
 

@@ -4,7 +4,7 @@ where numbers alone are there.
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from tamis.data.columns import kinds as rules
 from tamis.data.columns.doubts import in_other_units
@@ -26,15 +26,13 @@ from tamis.data.tables.layout import (
     Column,
     Layout,
 )
+from tamis.system.spelling import option
 
 LISTED = 10  # columns with gaps that are named
 GAPS = "rows with a gap are left out:"
 NO_TARGET = "rows without a target are left out:"
 SPELT = " In text, NA, NaN, null and None mean a gap, in any case: call a class otherwise."
-UNITS = (
-    "numbers are in units of their column's spread, and centred where most are not zero; pass "
-    "units='none' to take them as they are"
-)
+UNITS = "numbers are in units of their column's spread, and centred where most are not zero; pass "
 
 
 class Reading(Protocol):
@@ -50,15 +48,25 @@ class Reading(Protocol):
         """How many rows have each word of columns of texts."""
 
 
-class Here:
-    """Files that are read one after the other."""
+class Local:
+    """Tables that this process reads one after the other. The first stays open after a look, so
+    that its profile goes on from there.
+    """
 
     def __init__(self, files: list[str], options: Options):
         self.files, self.options, self.reader = files, options, reader_of(options.format)
+        self.open_files: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure) -> None:
+        for file in self.open_files.values():
+            file.close()
 
     def look(self) -> list[First]:
         """The first rows of every file."""
-        found = [self.reader.look(self.files[0], self.options)]
+        found = [self.reader.look(self.files[0], self.options, self.open_files)]
         for name in self.files[1:]:
             with suppress(ReadError):  # said when it is read
                 found.append(self.reader.look(name, self.options))
@@ -66,7 +74,9 @@ class Here:
 
     def profile(self, columns: list[Column], may_turn: Callable[[str], bool]) -> Profile:
         """Figures of all columns."""
-        return self.reader.read_profile(self.files, self.options, columns, may_turn)
+        return self.reader.read_profile(
+            self.files, self.options, columns, may_turn, self.open_files
+        )
 
     def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
         """Words of texts."""
@@ -191,8 +201,8 @@ class Making:
             if c.role == WORDS and figures.distinct is None:
                 raise ReadError(
                     f"{self.file}: more than {min(MOST_LEVELS, len(figures.levels)):,} different "
-                    f"words in {c.name}. Pass hash_bits=20 to hash them, or kinds="
-                    f"{{{c.name!r}: 'skip'}}."
+                    f"words in {c.name}. Pass {option('hash_bits', 20)} to hash them, or "
+                    f"{option('kinds', {c.name: 'skip'})}."
                 )
             rules.settle(c, figures, options.rare, options.decimal)
             if c.role == NUMBER and options.units == "spread":
@@ -234,12 +244,12 @@ class Making:
                 raise ReadError(
                     f"{self.file}: the {c.role} {c.name!r} is missing in {_counted(figures.gaps)}, "
                     f"the first in {figures.where}; every row needs it. Remove these rows, or pass "
-                    f"on_bad='skip' to leave them out.{words}"
+                    f"{option('on_bad', 'skip')} to leave them out.{words}"
                 )
         if options.missing == "error" and (said := _listed(gaps)):
             raise ReadError(
-                f"{self.file}: gaps in {said}. Pass missing='zero' or missing='indicator', or fill "
-                "them."
+                f"{self.file}: gaps in {said}. Pass {option('missing', 'zero')} or "
+                f"{option('missing', 'indicator')}, or fill them."
             )
 
     def texts(self) -> list[str]:
@@ -265,7 +275,7 @@ class Making:
             why = "; ".join(f"{name} is {kind}" for name, kind in left_out)
             raise ReadError(
                 f"{self.file}: no column is left beside the target{f' ({why})' if why else ''}. "
-                "Check target= and ignore=."
+                f"Check {option('target')} and {option('ignore')}."
             )
         return layout
 
@@ -276,13 +286,16 @@ class Making:
         hashed = bool(self.options.hash_bits)
         notes = rules.notes_of(self.columns, self.kinds, self.profile, hashed)
         if self.options.missing == "error" and (said := _listed(self._gaps())):
-            notes.append(f"{GAPS} {said}. Pass missing='zero' or missing='indicator' to keep them")
+            ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
+            notes.append(f"{GAPS} {said}. Pass {ways} to keep them")
         for c, figures in self._gaps():
             if c.role == TARGET and self.options.target is not False:
                 notes.append(
                     f"{NO_TARGET} {c.name} ({_counted(figures.gaps)}, the first in {figures.where})"
                 )
-        return notes + ([UNITS] if any("spread" in c.facts for c in self.columns) else [])
+        if any("spread" in c.facts for c in self.columns):
+            notes.append(f"{UNITS}{option('units', 'none')} to take them as they are")
+        return notes
 
 
 def _counted(rows: int) -> str:
@@ -328,6 +341,6 @@ def _numbered(names: list[str], wanted: Any, what: str, file: str) -> str:
     listed = ", ".join(repr(name[:40]) for name in names[:10])
     listed += ", ..." if len(names) > 10 else ""
     raise ReadError(
-        f"{file}: {what}={wanted!r} is no column of this table; the columns are {listed}. Pass a "
-        "name, or a number from 0."
+        f"{file}: {option(what, wanted)} is no column of this table; the columns are {listed}. "
+        "Pass a name, or a number from 0."
     )

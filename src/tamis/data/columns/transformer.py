@@ -10,8 +10,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from tamis.base.estimators.estimator import Transformer
 from tamis.base.fast_checks import dense, refuse_collection, validate_data
 from tamis.base.parameters import at_least, estimator, one_of, parameter
-from tamis.data.opening import take_kinds
-from tamis.data.options import Options
+from tamis.data.options import Options, check_kinds
 from tamis.data.tables import frames
 from tamis.data.tables.layout import Layout
 from tamis.system.schema import plain
@@ -114,13 +113,14 @@ class Table(Transformer):
         self : object
         """
         self._validate_params()
+        check_kinds(self.kinds)
         X = self._taken(X, reset=True)
         options = Options(
             "frame",
             target=False,
             hash_bits=self.hash_bits or 0,
             missing=self.missing,
-            kinds=take_kinds(self.kinds),
+            kinds=tuple((self.kinds or {}).items()),
             units=self.units,
             rare=self.rare,
             ngrams=self.ngrams,

@@ -12,6 +12,7 @@ from numpy.lib import format as npy
 from tamis.data.options import ENTRY_BYTES, Options
 from tamis.data.rows import Context, Misplaced, Position, ReadError, Rows, foreign, wild_rows
 from tamis.data.streams import shown
+from tamis.system.spelling import option
 
 STORED = 1 << 20  # entries of a chunk, unless one row has more
 LABEL_BYTES = 1 << 26  # of a chunk's targets, which may be a matrix
@@ -147,7 +148,8 @@ class ArraysReader:
         if stored > max(most, STORED):
             raise ReadError(
                 f"{name}, row {done + 1}: it has {stored:,} entries, more than the {most:,} of the "
-                f"longest row. Pass max_line_bytes={ENTRY_BYTES * stored} if it shall be read."
+                f"longest row. Pass {option('max_line_bytes', ENTRY_BYTES * stored)} if it shall "
+                "be read."
             )
 
     def _rows(self, values, columns, ends, labels, shape, name, position, done) -> Rows:

@@ -6,7 +6,8 @@ reading.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ from tamis.data.tables.layout import (
     Words,
 )
 from tamis.data.tables.values import is_gap, seconds_of, word_of
+from tamis.system.spelling import option
 
+NAT = -(1 << 63)  # NumPy's missing time, as a number
 LOOKED_AT = 200  # rows that are looked at before all others
 
 
@@ -52,11 +55,11 @@ def _guarded(name: str, options: Options, row: int = 0):
     where = f", after row {row}" if row else ""
     return foreign(
         f"{shown(name)}{where}: it cannot be read as {options.format}",
-        "Copy it again, or pass format=...",
+        f"Copy it again, or pass {option('format', ...)}",
     )
 
 
-def batches(name: str, options: Options) -> Iterator[Any]:
+def batches(name: str, options: Options) -> Generator[Any]:
     """Record batches of at most `chunk_rows` rows, their offsets, codes and texts found sound."""
     found, done = _batches(name, options), 0
     while True:
@@ -104,9 +107,19 @@ def _is_number(kind) -> bool:
     )
 
 
-def look(name: str, options: Options) -> First:
-    """Names of the columns, and what they hold by their types and the first rows."""
-    batch = next(iter(batches(name, options)), None)
+OpenFiles = dict[str, Generator[Any]]  # batches, by name
+
+
+def look(name: str, options: Options, open_files: OpenFiles | None = None) -> First:
+    """Names of the columns, and what they hold by their types and the first rows. The file stays
+    open, at its first batch, where `open_files` takes it.
+    """
+    rest = batches(name, options)
+    batch = next(rest, None)
+    if open_files is None:
+        rest.close()
+    elif batch is not None:
+        open_files[name] = _with_first(batch, rest)
     if batch is None:
         raise ReadError(f"{shown(name)}: no rows; the file is empty. Check the name.")
     schema = batch.schema
@@ -121,7 +134,7 @@ def look(name: str, options: Options) -> First:
         if nested and field.name not in skipped:
             raise ReadError(
                 f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number "
-                f"and no word. Pass ignore=[{field.name!r}]."
+                f"and no word. Pass {option('ignore', [field.name])}."
             )
     wordy = [not _is_number(field.type) or types.is_boolean(field.type) for field in schema]
     columns = [
@@ -135,6 +148,13 @@ def look(name: str, options: Options) -> First:
     return First(list(schema.names), wordy, [], profile)
 
 
+def _with_first(batch: Any, rest: Generator[Any]) -> Generator[Any]:
+    """A batch that was looked at, and those after it."""
+    yield batch
+    del batch
+    yield from rest
+
+
 def _profile_of(columns: list[Column], options: Options) -> Profile:
     """An empty profile of the columns that are read."""
     read = [c for c in columns if c.role != IGNORED]
@@ -143,12 +163,17 @@ def _profile_of(columns: list[Column], options: Options) -> Profile:
 
 
 def read_profile(
-    files: list[str], options: Options, columns: list[Column], may_turn: Callable[[str], bool]
+    files: list[str],
+    options: Options,
+    columns: list[Column],
+    may_turn: Callable[[str], bool],
+    open_files: OpenFiles | None = None,
 ) -> Profile:
-    """Figures of all columns."""
+    """Figures of all columns. `open_files` are those that a look has left open."""
+    open_files = {} if open_files is None else open_files
     profile = _profile_of(columns, options)
     for name in files:
-        for batch in batches(name, options):
+        for batch in open_files.pop(name, None) or batches(name, options):
             with _guarded(name, options):
                 profile.add(part_of(batch, columns, shown(name)), 1, False)
     return profile
@@ -177,13 +202,36 @@ def _words(array) -> Words:
         array = array.dictionary_decode()
     if not arrow.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    codes = np.asarray(array.indices.cast(arrow.int64()).fill_null(-1))
-    words = array.dictionary
-    try:
-        return Words(codes, [word_of(word) for word in words.to_pylist()])
-    except ValueError:  # times finer than Python's own
-        coarse = arrow.timestamp("us", words.type.tz)
-        return Words(codes, [word_of(word) for word in words.cast(coarse, safe=False).to_pylist()])
+    return Words(_to_numpy(array.indices.cast(arrow.int64()), -1), _value_words(array.dictionary))
+
+
+def _to_numpy(array, gap: float) -> np.ndarray:
+    """Numbers of 64 bits with `gap` where one is missing: a view of the batch where none is.
+
+    pyarrow's own `to_numpy` and `fill_null` import pandas, 30 MB that no command needs.
+    """
+    stop, (valid, numbers) = array.offset + len(array), array.buffers()
+    if not stop:
+        return np.empty(0, type(gap))
+    values = np.frombuffer(numbers, type(gap), stop)[array.offset :]
+    if not array.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), count=stop, bitorder="little")
+    return np.where(bits[array.offset :], values, gap)
+
+
+def _value_words(values) -> list[str]:
+    """Values as words."""
+    arrow = _pyarrow()
+    if arrow.types.is_timestamp(values.type):
+        coarse = arrow.timestamp("us", values.type.tz)
+        with suppress(arrow.ArrowInvalid):  # nanoseconds that count: pandas knows them
+            values = values.cast(coarse)
+        try:
+            return [word_of(value) for value in values.to_pylist()]
+        except ValueError:  # where there is no pandas
+            values = values.cast(coarse, safe=False)
+    return [word_of(value) for value in values.to_pylist()]
 
 
 def _without(words: Words, gaps: tuple[str, ...]) -> Words:
@@ -200,9 +248,9 @@ def _numbers(array, column: str, name: str, gaps: tuple[str, ...]) -> np.ndarray
         except ReadError as error:
             raise ReadError(f"{name}: {error}") from None
     if _pyarrow().types.is_duration(array.type):
-        return seconds_of(array.to_numpy(zero_copy_only=False))
-    # A view of the batch where that holds such numbers and none is missing.
-    return array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+        whole = _to_numpy(array.cast(_pyarrow().int64()), NAT)
+        return seconds_of(whole.view(f"m8[{array.type.unit}]"))
+    return _to_numpy(array.cast(_pyarrow().float64(), safe=False), np.nan)
 
 
 def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> Part:

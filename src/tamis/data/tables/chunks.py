@@ -9,11 +9,7 @@ from tamis.data.columns import dates
 from tamis.data.options import Options
 from tamis.data.rows import SHOWN, Context, Position, Rows
 from tamis.data.tables.layout import DATE, TARGET, WEIGHT, Column, Layout, Part
-
-NO_TARGET = (
-    "the target or the weight is missing; every row needs it. Fill it, remove the row, or pass "
-    "on_bad='skip' to leave such rows out."
-)
+from tamis.system.spelling import option
 
 
 def wrong_words(part: Part, layout: Layout) -> Iterator[tuple[np.ndarray, str]]:
@@ -39,19 +35,29 @@ def _way_out(column: Column) -> str:
     """What to do about a word that does not fit."""
     if column.role == TARGET:
         return "Mend it, or leave the row out."
-    return f"Mend it, or pass kinds={{{column.name!r}: 'category'}} if the column holds words."
+    kind = option("kinds", {column.name: "category"})
+    return f"Mend it, or pass {kind} if the column holds words."
+
+
+def missing_target_message(what: str = "the target or the weight") -> str:
+    """What to say of a row that nobody can learn from."""
+    return (
+        f"{what} is missing; every row needs it. Fill it, remove the row, or pass "
+        f"{option('on_bad', 'skip')} to leave such rows out."
+    )
 
 
 def gap_sentence(name: str, role: str, options: Options) -> str:
     """What to say of a missing entry: what helps depends on whose it is."""
     if role in (TARGET, WEIGHT):
-        return f"the {role} {name!r} is missing; {NO_TARGET.partition('; ')[2]}"
+        return missing_target_message(f"the {role} {name!r}")
+    ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
     if options.drop:  # the model decides what a gap means
         return (
             f"column {name!r} is missing, and the model was trained on rows without gaps. Fill it, "
-            "or train with missing='zero' or missing='indicator'."
+            f"or train with {ways}."
         )
-    return f"column {name!r} is missing. Pass missing='zero' or missing='indicator', or fill it."
+    return f"column {name!r} is missing. Pass {ways}, or fill it."
 
 
 def chunk_of(
@@ -77,7 +83,7 @@ def chunk_of(
     if layout.missing != "error":
         gone[layout.incomplete(part, options.target is not False)] = True
     for row in np.flatnonzero(gone):
-        context.refuse(f"{name}, row {row + 1} from line {first} on: {NO_TARGET}")
+        context.refuse(f"{name}, row {row + 1} from line {first} on: {missing_target_message()}")
     part = without(part, gone, context)
     if options.drop:
         layout.count_unseen(part, context.unseen)

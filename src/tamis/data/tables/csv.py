@@ -1,6 +1,7 @@
 """CSV and TSV with a header: fields by the layout, in chunks."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -26,17 +27,19 @@ from tamis.data.tables.layout import (
 )
 from tamis.data.tables.values import GAPS
 from tamis.data.text.window import NUL, Window
+from tamis.system.spelling import option
 
 LOOKED_AT = 200  # rows that decide whether a column looks like numbers
 WIDE_ROWS, FIELD_BYTES, WIDE_BYTES = 16, 8, 1 << 25  # of a chunk of a table of many columns
+DELIMITERS = (",", ";", "\t", "|")
 BAD_LINES = 1000  # lines with a word in a column of numbers, all columns of which are looked at
 _RULES = {
     scan.FIELDS: "the record has more than {width} fields, as many as the header. Quote fields "
     "that hold the delimiter, or pass another.",
     scan.TOO_FEW: "the record has {column} fields, the header {width}. Quote fields that hold the "
     "delimiter, or pass another.",
-    scan.BAD_NUMBER: "{word!r} in column {name!r} is no number. Pass categorical=[{name!r}] if the "
-    "column holds words.",
+    scan.BAD_NUMBER: "{word!r} in column {name!r} is no number. Pass {categorical} if the column "
+    "holds words.",
     scan.NOT_FINITE: "{word!r} in column {name!r} is not finite; all numbers must be. Replace it, "
     "or leave it empty.",
     scan.NEGATIVE: "weight {word!r} in column {name!r} is negative; weights must be 0 or more. "
@@ -48,19 +51,35 @@ _RULES = {
 }
 
 
+OpenFiles = dict[str, "CsvFile"]  # by name
+
+
+class CsvFile:
+    """An open CSV file: the names in its header, its delimiter, and a window at its records."""
+
+    def __init__(self, name: str, options: Options):
+        self.window = Window(name, options)
+        try:
+            self.names, self.delimiter = read_header(self.window, options)
+        except BaseException:
+            self.window.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.window.close()
+
+
 class CsvReader:
     """Chunks of one CSV file after the other, by a layout."""
 
     def __init__(self, options: Options, context: Context, layout: Layout):
         self.options, self.context, self.layout = options, context, layout
-        self.arrays: dict = {}
-        self.undecoded: dict[str, None] = {}  # columns with words in another encoding
-        self.not_numbers: set[str] = set()  # columns of numbers with words
-        self.looks = 0  # lines left of which all columns are looked at for such words
+        self.records = RecordReader(options, context, layout.columns, layout.missing == "error")
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Chunks of a file from a position on, each with the bytes of the file read so far."""
-        for part, first, window, rows in self.parts(name, position):
+        for part, first, window, rows in self.records.parts(name, position):
             after = Position(
                 position.file, window.offset, window.line, position.rows + rows, self.layout.width
             )
@@ -69,23 +88,48 @@ class CsvReader:
                 window.done(),
             )
 
-    def parts(self, name: str, position: Position) -> Iterator[tuple[Part, int, Window, int]]:
-        """Chunks as parts of a table: (part, line of its first row, window, rows so far)."""
-        window = Window(name, self.options)
+    def words(self, name: str) -> Iterator[dict[str, Words]]:
+        """The columns of words of each chunk."""
+        for part, *_ in self.records.parts(name, Position()):
+            yield part.words
+
+
+class RecordReader:
+    """Records of CSV files as parts of a table, by the roles of their columns; where `strict`, a
+    missing field is refused.
+    """
+
+    def __init__(
+        self, options: Options, context: Context, columns: list[Column], strict: bool = False
+    ):
+        self.options, self.context = options, context
+        self.columns, self.strict = columns, strict
+        self.arrays: dict = {}
+        self.undecoded: dict[str, None] = {}  # columns with words in another encoding
+        self.not_numbers: set[str] = set()  # columns of numbers with words
+        self.looks = 0  # lines left of which all columns are looked at for such words
+
+    def parts(
+        self, name: str, position: Position, file: CsvFile | None = None
+    ) -> Iterator[tuple[Part, int, Window, int]]:
+        """Chunks as parts of a table: (part, line of its first row, window, rows so far). `file` is
+        the file where it is open already.
+        """
+        file = file or CsvFile(name, self.options)
+        window = file.window
         try:
-            header = read_header(window, self.options)
-            self._arrange(header, window.name)
+            self.arrange(file)
             if position.offset:
                 window.close()
                 window = Window(name, self.options, position.offset, position.line)
-            total, usual = 0, bytes_of_chunk(header, self.options)
+            total, usual = 0, bytes_of_chunk(file.names, self.options)
             least = usual
             while (stop := window.lines(least)) > window.begin:
                 first, begin = window.line, window.begin
-                count = self._chunk(window, stop)
+                count = self.scan(window, stop)
                 if count:
                     total += count
-                    yield self._part(window, count), first, window, total
+                    yield self.part(window, count), first, window, total
                 # A record longer than the chunk (a quoted text with line ends): look further.
                 least = 2 * (stop - begin) if window.begin == begin else usual
                 if window.begin == begin and stop - begin > window.longest:
@@ -95,20 +139,16 @@ class CsvReader:
         finally:
             window.close()
 
-    def words(self, name: str) -> Iterator[dict[str, Words]]:
-        """The columns of words of each chunk."""
-        for part, *_ in self.parts(name, Position()):
-            yield part.words
-
     # ------------------------------------------------------------------ one chunk
-    def _arrange(self, header: list[str], name: str) -> None:
-        """Where the fields of each column of this file go."""
-        known, held = {c.name: c for c in self.layout.columns}, set(header)
-        for c in self.layout.columns:
+    def arrange(self, file: CsvFile) -> None:
+        """Where the fields of each column of a file go."""
+        header, self.delimiter = file.names, file.delimiter
+        known, held = {c.name: c for c in self.columns}, set(header)
+        for c in self.columns:
             if c.name not in held and c.role in FEATURES:
                 raise ReadError(
-                    f"{name}, line 1: column {c.name!r} is missing; the model needs it. The header "
-                    f"has {', '.join(header[:10])}."
+                    f"{file.window.name}, line 1: column {c.name!r} is missing; the model needs "
+                    f"it. The header has {', '.join(header[:10])}."
                 )
         self.numeric: list[str] = []
         self.wordy: list[str] = []
@@ -143,14 +183,14 @@ class CsvReader:
                 "marks": np.empty((1024, 4), np.int64),
             }
 
-    def _chunk(self, window: Window, stop: int, most: int | None = None) -> int:
+    def scan(self, window: Window, stop: int, most: int | None = None) -> int:
         """Read up to `most` records; return how many there are."""
         most = min(
             most or self.options.chunk_rows, (stop - window.begin) // max(len(self.header), 1) + 1
         )
         self._room(most)
         a, rows, at, line = self.arrays, 0, window.begin, window.line
-        delimiter, strict = np.uint8(ord(self.options.delimiter)), self.layout.missing == "error"
+        delimiter = np.uint8(ord(self.delimiter))
         while at < stop and rows < most:
             until = window.clean(at, stop)  # a line with a NUL byte is not scanned
             if until == at:
@@ -167,7 +207,7 @@ class CsvReader:
                 np.uint64(until),
                 np.uint64(most),
                 delimiter,
-                strict,
+                self.strict,
                 self.kinds,
                 self.slots,
                 np.uint64(rows),
@@ -205,13 +245,14 @@ class CsvReader:
                 self.looks -= 1
                 self.not_numbers.update(self._not_numbers(window, at))
         if reason != scan.MISSING:
-            word = quoted(window.text, fault).split(self.options.delimiter)[0]
+            word = quoted(window.text, fault).split(self.delimiter)[0]
         if reason == scan.MISSING:
-            role = next(c.role for c in self.layout.columns if c.name == name)
+            role = next(c.role for c in self.columns if c.name == name)
             rule = gap_sentence(name, role, self.options)
         else:
             width = len(self.header)
-            rule = _RULES[reason].format(word=word, name=name, column=column, width=width)
+            said = {"word": word, "name": name, "column": column, "width": width}
+            rule = _RULES[reason].format(**said, categorical=option("categorical", [name]))
         self.context.refuse(f"{where}: {rule}")
 
     def _not_numbers(self, window: Window, at: int) -> Iterator[str]:
@@ -219,14 +260,14 @@ class CsvReader:
         stop = window.store.index(b"\n", at) + 1
         line = bytes(window.store[at:stop]).decode("latin-1")
         try:
-            fields = next(csv.reader([line], delimiter=self.options.delimiter))
+            fields = next(csv.reader([line], delimiter=self.delimiter))
         except csv.Error:
             return
         for name, kind, word in zip(self.header, self.kinds.tolist(), fields, strict=False):
             if kind == scan.NUMBER and not (_is_number(word) or word.strip().lower() in GAPS):
                 yield name
 
-    def _part(self, window: Window, count: int) -> Part:
+    def part(self, window: Window, count: int) -> Part:
         """What a chunk holds, by column."""
         a = self.arrays
         words = {}
@@ -263,8 +304,14 @@ def bytes_of_chunk(names: list[str], options: Options) -> int:
 
 
 # --------------------------------------------------------------------------- before the first chunk
-def read_header(window: Window, options: Options) -> list[str]:
-    """The names in the first line."""
+def delimiter_of(header: str) -> str:
+    """What parts the fields of a header: the sign met most outside quotes, a comma in doubt."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(DELIMITERS, key=bare.count)
+
+
+def read_header(window: Window, options: Options) -> tuple[list[str], str]:
+    """The names in the first line, and the delimiter."""
     stop = window.lines(1)
     line = (
         bytes(window.store[window.begin : stop])
@@ -278,8 +325,9 @@ def read_header(window: Window, options: Options) -> list[str]:
         )
     if "\0" in line:
         raise ReadError(f"{window.name}, line 1: {NUL}")
+    delimiter = options.delimiter or delimiter_of(line)
     try:
-        fields = next(csv.reader([line], delimiter=options.delimiter, strict=True))
+        fields = next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise ReadError(
             f"{window.name}, line 1: the header {line[:40]!r} cannot be read ({error}). Check its "
@@ -288,8 +336,8 @@ def read_header(window: Window, options: Options) -> list[str]:
     names = [name.strip() for name in fields]
     if len(names) == 1 and not options.drop:  # a model of one column needs no target
         raise ReadError(
-            f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass delimiter=... if "
-            "another character parts the fields."
+            f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass "
+            f"{option('delimiter', ...)} if another character parts the fields."
         )
     if all(_is_number(name) for name in names):
         raise ReadError(
@@ -303,7 +351,7 @@ def read_header(window: Window, options: Options) -> list[str]:
             "rename one."
         )
     window.advance(stop, 1)
-    return names
+    return names, delimiter
 
 
 def _is_number(word: str) -> bool:
@@ -314,21 +362,30 @@ def _is_number(word: str) -> bool:
     return "_" not in word
 
 
-def look(name: str, options: Options) -> First:
-    """Names of the columns, and what they hold by the first rows."""
-    window = Window(name, options)
+def look(name: str, options: Options, open_files: OpenFiles | None = None) -> First:
+    """Names of the columns, and what they hold by the first rows. The file stays open, at its first
+    record, where `open_files` takes it.
+    """
+    file = CsvFile(name, options)
+    names, window = file.names, file.window
     try:
-        names = read_header(window, options)
-        layout = Layout([Column(one, WORDS, True) for one in names], "zero", 1)
-        reader = CsvReader(options, Context(skip=True), layout)
-        reader._arrange(names, window.name)
+        reader = RecordReader(
+            options, Context(skip=True), [Column(one, WORDS, True) for one in names]
+        )
+        reader.arrange(file)
         reader._room(1)
         count, stop = 0, window.lines(bytes_of_chunk(names, options))
-        if stop > window.begin:
-            count = reader._chunk(window, stop, LOOKED_AT)
-        part = reader._part(window, count)
-    finally:
-        window.close()
+        with window.restoring_position():
+            if stop > window.begin:
+                count = reader.scan(window, stop, LOOKED_AT)
+            part = reader.part(window, count)
+    except BaseException:
+        file.close()
+        raise
+    if open_files is None:
+        file.close()
+    else:
+        open_files[name] = file
     # A point may part thousands where commas part decimals.
     wordy = [
         not all(
@@ -344,22 +401,32 @@ def look(name: str, options: Options) -> First:
     others = [one for one, words in zip(names, wordy, strict=True) if words]
     profile = Profile(numeric, others, options.decimal)
     profile.add(Part(matrix, numeric, part.words), 2, False)
-    return First(names, wordy, [], profile)
+    notes = []
+    if not options.delimiter and file.delimiter != ",":
+        notes.append(f"the fields are parted by {file.delimiter!r}")
+    return First(names, wordy, notes, profile)
 
 
 def read_profile(
-    files: list[str], options: Options, columns: list[Column], may_turn: Callable[[str], bool]
+    files: list[str],
+    options: Options,
+    columns: list[Column],
+    may_turn: Callable[[str], bool],
+    open_files: OpenFiles | None = None,
 ) -> Profile:
-    """Figures of all columns; those of numbers that hold words after all are turned into words."""
+    """Figures of all columns; those of numbers that hold words after all are turned into words.
+    `open_files` are those that a look has left open.
+    """
+    open_files = {} if open_files is None else open_files
     while True:
-        context, layout = Context(skip=True), Layout(columns, "zero", 1)
         read = [c for c in columns if c.role != IGNORED]
         numeric, wordy = ([c.name for c in read if c.words == words] for words in (False, True))
         profile = Profile(numeric, wordy, options.decimal)
-        reader = CsvReader(options, context, layout)
+        reader = RecordReader(options, Context(skip=True), columns)
         reader.looks = BAD_LINES
         for name in files:
-            for part, first, window, _ in reader.parts(name, Position()):
+            file = open_files.pop(name, None)
+            for part, first, window, _ in reader.parts(name, Position(), file):
                 profile.add(part, first, window.line - first == len(part.numbers))
         profile.undecoded = list(reader.undecoded)
         late = [
@@ -382,7 +449,7 @@ def read_texts(
     """How many rows have each word of columns of texts."""
     found = {name: RowCounts(options.ngrams) for name in names}
     only = [c if c.name in found else Column(c.name, IGNORED) for c in columns]
-    reader = CsvReader(options, Context(skip=True), Layout(only, "zero", 1))
+    reader = RecordReader(options, Context(skip=True), only)
     for file in files:
         for part, *_ in reader.parts(file, Position()):
             for name, counts in found.items():

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.estimators.column_names import listed_names
-from tamis.data.columns import dates, texts
+from tamis.data.columns import texts
+from tamis.data.columns.dates import DateEncoding
 from tamis.data.tables.values import FLAGS, comma_number, level_of, spellings_of
 from tamis.data.text.words import SEED, hash_of, pack_rows
 
@@ -227,12 +228,16 @@ class Layout:
 
     def _dates(self, column: Column, codes, vocabulary):
         """Values and places of the parts of dates."""
-        known, first = self.lists[column.name], self.places[column.name]
-        places = {part: first + k for part, k in known.items()}
-        gap = [(np.nan, first), (0.0, -1), (0.0, -1), (0.0, -1)]
-        table = [dates.entries_of(word, column.facts, places) or gap for word in vocabulary]
+        encoding, first = self.date_encoding(column), self.places[column.name]
+        gap = [(first, np.nan), (-1, 0.0), (-1, 0.0), (-1, 0.0)]
+        table = [encoding.entries(word) or gap for word in vocabulary]
         found = np.array([*table, gap])[codes]
-        return found[..., 0], found[..., 1].astype(np.int64)
+        return found[..., 1], found[..., 0].astype(np.int64)
+
+    def date_encoding(self, column: Column) -> DateEncoding:
+        """What the dates of a column become."""
+        known, first = self.lists[column.name], self.places[column.name]
+        return DateEncoding.of_facts(column.facts, {part: first + k for part, k in known.items()})
 
     def _text(self, column: Column, codes, vocabulary) -> sp.csr_array:
         """Words of texts."""

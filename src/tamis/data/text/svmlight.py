@@ -21,29 +21,30 @@ from tamis.data.rows import (
 )
 from tamis.data.text import svmlight_scan as scan
 from tamis.data.text.window import NUL, Window
+from tamis.system.spelling import option
 
 WORD = np.uint64
 UNLIMITED = 2**63 - 1
 WIDEST = 2**31 - 1
 _RULES = {
-    scan.BAD_LABEL: "label {word!r} is no number; a line begins with its label. Use format='csv' "
-    "if this is a table.",
+    scan.BAD_LABEL: "label {word!r} is no number; a line begins with its label. Use {table} if "
+    "this is a table.",
     scan.BAD_INDEX: "{word!r} is no feature; features are written column:value, the column a whole "
     "number.",
     scan.NO_COLON: "{word!r} is no feature; features are written column:value.",
     scan.BAD_VALUE: "the value in {word!r} is no number; features are written column:value.",
     scan.NOT_FINITE: "{word!r} is not finite; all numbers must be. Leave the feature out, or "
     "replace it by a number.",
-    scan.INDEX_ZERO: "feature index 0; LIBSVM indices start at 1. Pass zero_based=True if this "
-    "file starts at 0.",
+    scan.INDEX_ZERO: "feature index 0; LIBSVM indices start at 1. Pass {from_zero} if this file "
+    "starts at 0.",
     scan.INDEX_HUGE: "feature index {word!r} is too large; indices must be below 2^63 - 1. Pass "
-    "hash_bits=20, or number the columns anew.",
+    "{hashed}, or number the columns anew.",
     scan.BAD_QUERY: "{word!r} is no query number; it is written qid:number.",
     scan.BEYOND: "feature index {word!r} is outside the {limit:,} columns. Pass a larger "
     "n_features, or none.",
 }
 _NO_LABEL = (
-    "the line has no label; every row needs one. Put a number first, or pass target=False "
+    "the line has no label; every row needs one. Put a number first, or pass {unlabelled} "
     "to read rows without labels."
 )
 _SUM = (
@@ -51,8 +52,8 @@ _SUM = (
     "number of 64 bits. Make the values smaller."
 )
 _SEVERAL = (
-    "the line has {count} labels, but the first rows have one each. Pass multilabel=True if rows "
-    "may have several."
+    "the line has {count} labels, but the first rows have one each. Pass {multilabel} if rows may "
+    "have several."
 )
 
 
@@ -169,7 +170,13 @@ class SvmlightReader:
         if b"\0" in window.store[at : window.store.index(b"\n", at)]:
             fault = window.store.index(b"\0", at)
             return f"{place_of(window.name, line, at, fault)}: {NUL}"
-        rule = _RULES[reason].format(word=quoted(text, fault), limit=self.options.n_features)
+        rule = _RULES[reason].format(
+            word=quoted(text, fault),
+            limit=self.options.n_features,
+            table=option("format", "csv"),
+            from_zero=option("zero_based", True),
+            hashed=option("hash_bits", 20),
+        )
         return f"{place_of(window.name, line, at, fault)}: {rule}"
 
     # ------------------------------------------------------------------ what was read
@@ -221,7 +228,9 @@ class SvmlightReader:
         firsts = np.concatenate(([0], np.cumsum(counts)[:-1]))
         bad = (counts > 1) | ((counts == 0) & (self.options.target is not False))
         for row in np.flatnonzero(bad)[:1] if not self.context.skip else np.flatnonzero(bad):
-            said = _NO_LABEL if counts[row] == 0 else _SEVERAL.format(count=counts[row])
+            said = _SEVERAL.format(count=counts[row], multilabel=option("multilabel", True))
+            if counts[row] == 0:
+                said = _NO_LABEL.format(unlabelled=option("target", False))
             self.context.refuse(f"{name}, line {where[row]}: {said}")
         self.context.skip_rows(bad)
         spread = np.where(

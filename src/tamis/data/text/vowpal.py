@@ -10,6 +10,7 @@ from tamis.data.rows import Context, Position, Rows, place_of, quoted, wild_rows
 from tamis.data.text import vowpal_scan as scan
 from tamis.data.text.window import NUL, Window
 from tamis.data.text.words import join_repeats
+from tamis.system.spelling import option
 
 WORD = np.uint64
 _RULES = {
@@ -29,7 +30,7 @@ _SUM = (
     "Make the values smaller, or hash_bits larger."
 )
 _NO_LABEL = (
-    "the row has no label; every row needs one. Pass target=False to read rows without labels."
+    "the row has no label; every row needs one. Pass {unlabelled} to read rows without labels."
 )
 
 ARRAYS = ("labels", "weights", "where", "indptr", "columns", "data", "hashes", "spans", "marks")
@@ -145,7 +146,8 @@ class VowpalReader:
         )
         labels, weights = f["labels"][:n].copy(), f["weights"][:n].copy() if f["weighted"] else None
         bare = np.flatnonzero(np.isnan(labels) & (self.options.target is not False))
-        faults = dict.fromkeys(wild_rows(X), _SUM) | dict.fromkeys(bare, _NO_LABEL)
+        no_label = _NO_LABEL.format(unlabelled=option("target", False))
+        faults = dict.fromkeys(wild_rows(X), _SUM) | dict.fromkeys(bare, no_label)
         if faults:
             for row in sorted(faults):
                 self.context.refuse(f"{name}, line {first + int(f['where'][row])}: {faults[row]}")

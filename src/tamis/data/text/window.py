@@ -3,6 +3,8 @@
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
@@ -11,6 +13,7 @@ from tamis.data.ahead import Unpacked
 from tamis.data.options import Options
 from tamis.data.rows import SHOWN, Misplaced, ReadError, foreign, said
 from tamis.data.streams import BROKEN, Stream, open_bytes, read_into, shown
+from tamis.system.spelling import option
 
 PIECE = 1 << 20  # bytes asked for where the end of a line, or of the file, is not known
 SLACK = 1 << 16  # bytes beyond a chunk, in which its last line usually ends
@@ -67,13 +70,20 @@ class Window:
         raise ReadError(
             f"{self.name}, line {line}: the {what} that begins {begins!r} is longer than "
             f"{self.longest >> 20} MiB. Check its line ends and quotes, or pass a larger "
-            "max_line_bytes."
+            f"{option('max_line_bytes')}."
         )
 
     def advance(self, at: int, lines: int) -> None:
         """Go on behind a line."""
         self.offset += at - self.begin
         self.begin, self.line = at, self.line + lines
+
+    @contextmanager
+    def restoring_position(self) -> Iterator[None]:
+        """A look at the lines that are in memory, after which the window stands where it stood."""
+        begin, line, offset = self.begin, self.line, self.offset
+        yield
+        self.begin, self.line, self.offset = begin, line, offset
 
     def clean(self, at: int, stop: int) -> int:
         """The end of the lines from `at` on that hold no NUL byte."""

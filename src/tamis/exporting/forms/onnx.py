@@ -5,6 +5,7 @@ import numpy as np
 from tamis.exporting.forms.onnx_fields import scores_of_fields
 from tamis.exporting.forms.onnx_graph import FLOATS, Graph
 from tamis.exporting.linear import IDENTITY, SOFTMAX, Linear
+from tamis.system.spelling import option
 
 
 def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
@@ -15,11 +16,12 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
     and `predictions`; of fields the first two are doubles, else float32.
     """
     if inputs not in (None, "all", "kept", "fields"):
-        raise ValueError(f"inputs={inputs!r} is none of all, kept, fields.")
+        raise ValueError(f"{option('inputs', inputs)} is none of all, kept, fields.")
     if linear.fields.is_hashed and inputs in (None, "fields"):
         raise ValueError(
             "the model hashes names, which is not written as a graph. Export it to json or python, "
-            "pass inputs='all' to give it hashed columns, or fit without hash_bits."
+            f"pass {option('inputs', 'all')} to give it hashed columns, or fit without "
+            f"{option('hash_bits')}."
         )
     inputs = inputs or ("fields" if linear.fields.records else "all")
     try:
@@ -75,7 +77,7 @@ def _refuse_sizes(linear: Linear) -> None:
         raise ValueError(
             f"the graph takes columns as float32, which has numbers from {1 / FLOATS:.0e} to "
             f"{FLOATS:.0e}, and {linear.names[at]!r:.80} has a weight of {weights[at]:.3g}. Pass "
-            "inputs='fields', whose numbers are doubles, or fit it in other units."
+            f"{option('inputs', 'fields')}, whose numbers are doubles, or fit it in other units."
         )
 
 

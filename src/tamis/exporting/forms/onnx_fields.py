@@ -5,14 +5,14 @@ from functools import partial
 
 import numpy as np
 
-from tamis.data.columns.dates import WEEKDAYS
+from tamis.data.columns.date_parts import DAY, HOUR
+from tamis.data.columns.dates import VALUES, DateEncoding
 from tamis.data.columns.texts import TOKEN
 from tamis.exporting.forms.onnx_graph import Graph
-from tamis.exporting.inputs.fields import Date, Field
+from tamis.exporting.inputs.fields import Field
 from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import Linear
 
-DAY = 86400
 PLAIN = (TOKEN.pattern, r"(?u)\b\w\w+\b")  # tokens without spaces: ours and scikit-learn's
 
 
@@ -102,29 +102,28 @@ def _picked(graph: Graph, table: np.ndarray, places: str) -> str:
 
 
 # --------------------------------------------------------------------------- dates
-def _of_date(graph: Graph, date: Date, seconds: str, weights: Weights) -> str:
+def _of_date(graph: Graph, date: DateEncoding, seconds: str, weights: Weights) -> str:
     """The weights of the parts of a date."""
-    span = date.last - date.first
     found = [graph.add("Mul", seconds, graph.constant(weights.nothing[None, :]))]
-    if "trend" in date.parts and span > 0:
+    if date.trend >= 0 and date.span:
         away = graph.add("Sub", seconds, graph.constant(np.array(date.first)))
-        trend = graph.add("Div", away, graph.constant(np.array(span)))
-        found.append(graph.add("Mul", trend, graph.constant(weights[date.parts["trend"]][None, :])))
+        trend = graph.add("Div", away, graph.constant(np.array(date.span)))
+        found.append(graph.add("Mul", trend, graph.constant(weights[date.trend][None, :])))
     count = partial(_count, graph)
     days = graph.add("Floor", graph.add("Div", seconds, graph.constant(np.array(float(DAY)))))
     clock = graph.add("Sub", seconds, graph.add("Mul", days, graph.constant(np.array(float(DAY)))))
     days = graph.add("Cast", days, to=graph.onnx.TensorProto.INT64)
-    if months := date.of("month"):
-        table = weights.table([months.get(str(month), -1) for month in range(1, 13)])
+    if months := date.columns("month"):
+        table = weights.table([months.get(month, -1) for month in VALUES["month"]])
         found.append(_picked(graph, table, _month(graph, days)))
-    if named := date.of("weekday"):
-        table = weights.table([named.get(day, -1) for day in WEEKDAYS])
+    if weekdays := date.columns("weekday"):
+        table = weights.table([weekdays.get(day, -1) for day in VALUES["weekday"]])
         # The first of January 1970 was a Thursday.
         found.append(_picked(graph, table, count("Mod", count("Add", days, 3), 7)))
-    if hours := date.of("hour"):
-        table = weights.table([hours.get(str(hour), -1) for hour in range(24)])
+    if hours := date.columns("hour"):
+        table = weights.table([hours.get(hour, -1) for hour in VALUES["hour"]])
         whole = graph.add("Cast", clock, to=graph.onnx.TensorProto.INT64)
-        found.append(_picked(graph, table, count("Div", whole, 3600)))
+        found.append(_picked(graph, table, count("Div", whole, HOUR)))
     return graph.add("Sum", *found)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 import tamis
 from tamis.exporting.linear import Linear
+from tamis.system.spelling import option
 
 OPSET, WORDS_OPSET, IR = 17, 3, 8  # of ONNX 1.12, which runtimes of many years take
 INSIDE = "tamis/"  # begins the names of nodes and constants
@@ -27,7 +28,7 @@ class Graph:
         if not name or name in OUTPUTS or name.startswith(INSIDE):
             raise ValueError(
                 f"a graph cannot have an input {name!r}, which is empty or a name of its own. "
-                "Rename the column before you fit, or pass inputs='kept'."
+                f"Rename the column before you fit, or pass {option('inputs', 'kept')}."
             )
         kind = self.onnx.TensorProto.FLOAT if kind is None else kind
         self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None, width]))

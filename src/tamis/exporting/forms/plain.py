@@ -3,7 +3,7 @@
 import json
 
 import tamis
-from tamis.exporting.forms.python import date_facts, text_facts
+from tamis.exporting.forms.python import text_facts
 from tamis.exporting.inputs.fields import ONE_TEXT, Field
 from tamis.exporting.linear import LINKS, Linear
 from tamis.system.terminal import for_json
@@ -80,6 +80,6 @@ def _reading(linear: Linear) -> dict | None:
 
 def _field(field: Field) -> dict:
     """A field as plain data."""
-    date = None if field.date is None else date_facts(field.date)
+    date = None if field.date is None else field.date.to_dict()
     text = None if field.text is None else text_facts(field.text)
     return field._asdict() | {"date": date, "text": text}

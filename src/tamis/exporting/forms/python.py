@@ -2,11 +2,12 @@
 
 from pathlib import Path
 from pprint import pformat
+from types import ModuleType
 
 import tamis
-from tamis.data.columns.dates import WRITTEN
+from tamis.data.columns import date_parts
 from tamis.exporting.forms import standalone
-from tamis.exporting.inputs.fields import ONE_TEXT, Date
+from tamis.exporting.inputs.fields import ONE_TEXT
 from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import LINKS, Linear
 
@@ -34,8 +35,13 @@ def python_of(linear: Linear) -> str:
         rows += "\nthat they become"
     head = _HEAD.format(title=linear.title, version=tamis.__version__, rows=rows)
     lines = [f"{name} = {_written(value)}\n" for name, value in constants(linear).items()]
-    body = Path(standalone.__file__).read_text(encoding="utf-8").partition(_MARK)[2]
+    body = "\n\n".join(_below_mark(module) for module in (date_parts, standalone))
     return f"{head}# {LINKS[linear.link]}\n{''.join(lines)}\n{_MARK}{body}"
+
+
+def _below_mark(module: ModuleType) -> str:
+    """The text of a module that needs nothing but Python."""
+    return Path(str(module.__file__)).read_text(encoding="utf-8").partition(_MARK)[2]
 
 
 def constants(linear: Linear) -> dict:
@@ -66,7 +72,7 @@ def constants(linear: Linear) -> dict:
         "GAPS": {field.name: field.gap for field in listed if field.gap is not None},
         "FILLS": {field.name: field.fill for field in listed if field.fill is not None},
         "MISSING": list(fields.gaps),
-        "DATES": {field.name: date_facts(field.date) for field in listed if field.date},
+        "DATES": {field.name: field.date.to_dict() for field in listed if field.date},
         "TEXTS": {field.name: text_facts(field.text) for field in listed if field.text},
         "KEYS": dict(named) if fields.separator else {},
         "SEPARATOR": fields.separator,
@@ -79,15 +85,6 @@ def constants(linear: Linear) -> dict:
 def text_facts(text: Text) -> dict:
     """How a text becomes columns, as plain data."""
     return text._asdict() | {"ngrams": list(text.ngrams)}
-
-
-def date_facts(date: Date) -> dict:
-    """How a date becomes columns, as plain data: `ways` are patterns, and where year, month and day
-    stand in them. A date whose year is first is plain, however the others are written.
-    """
-    ways = [WRITTEN[way] for way in dict.fromkeys((date.written, "ymd"))]
-    listed = [[pattern.pattern, list(order)] for pattern, order in ways]
-    return {"ways": listed, **date._asdict()}
 
 
 def _written(value) -> str:

@@ -13,13 +13,13 @@ from scipy.stats import spearmanr
 
 import tamis
 from tamis.base.fast_checks import check_sparse
+from tamis.data.columns.date_parts import DAY
 from tamis.exporting.inputs.fields import Field
 from tamis.exporting.linear import LOGISTIC, Linear
 from tamis.system.terminal import for_markdown
 
 TRIED = 400  # scales that are tried
 BARS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # probabilities of the table
-DAY = 86400.0
 
 
 class Card(NamedTuple):
@@ -52,11 +52,10 @@ def written(linear: Linear) -> Written:
         if field.number is not None and field.number in place:
             at = place[field.number]
             centres[at], spreads[at] = field.centre, field.spread
-        trend = -1 if field.date is None else field.date.parts.get("trend", -1)
-        if field.date is not None and trend in place:
-            at = place[trend]
+        if field.date is not None and field.date.trend in place:
+            at = place[field.date.trend]
             since = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=field.date.first)
-            spreads[at] = (field.date.last - field.date.first) / DAY or 1.0
+            spreads[at] = field.date.span / DAY or 1.0
             names[at] = f"{field.name}: days since {since:%Y-%m-%d}"
     return Written(names, centres, spreads)
 

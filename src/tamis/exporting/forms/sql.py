@@ -16,6 +16,7 @@ from tamis.exporting.forms.sql_fields import (
 )
 from tamis.exporting.inputs.fields import ONE_TEXT
 from tamis.exporting.linear import IDENTITY, LINKS, SOFTMAX, Linear
+from tamis.system.spelling import option
 
 DIALECTS = (SQLITE, POSTGRESQL, DUCKDB)
 SUMMANDS = 100  # in a pair of parentheses: databases bound the depth of expressions
@@ -81,7 +82,8 @@ def _refuse(linear: Linear) -> None:
     way = "Export it to python, whose functions SQLite and DuckDB call once create_function has "
     if texts:
         column = linear.fields.kind != ONE_TEXT  # that could be left out
-        other = f", or fit without: kinds={{{texts[0]!r}: 'skip'}}" if column else ""
+        without = option("kinds", {texts[0]: "skip"})
+        other = f", or fit without: {without}" if column else ""
         raise ValueError(
             f"the model splits texts into words ({', '.join(texts[:5])}), and databases differ in "
             f"what is a word or a lower-case letter. {way}them{other}."

@@ -1,8 +1,8 @@
 """What a field of a table adds to a score, as an expression of SQL."""
 
 from tamis.base.validation import LARGEST
-from tamis.data.columns.dates import WEEKDAYS
-from tamis.exporting.inputs.fields import Date, Field
+from tamis.data.columns.dates import ORDERS, DateEncoding
+from tamis.exporting.inputs.fields import Field
 
 SQLITE, POSTGRESQL, DUCKDB = "sqlite", "postgresql", "duckdb"
 NOTHING, NUL = "0.0e0", "\0"
@@ -88,17 +88,15 @@ def _read(field: Field, name: str, dialect: str) -> tuple[str, str]:
 
 
 # --------------------------------------------------------------------------- dates
-def _of_date(date: Date, name: str, weights: dict[int, float], dialect: str) -> str:
+def _of_date(date: DateEncoding, name: str, weights: dict[int, float], dialect: str) -> str:
     """The weights of the parts of a date; NULL where it is no date, or of a zone."""
-    days = {str(WEEKDAYS.index(day)): column for day, column in date.of("weekday").items()}
-    parts = {"m": date.of("month"), "w": days, "h": date.of("hour")}
     summed = []
-    trend, span = weights.get(date.parts.get("trend", -1), 0.0), date.last - date.first
-    if trend and span > 0:
+    trend, span = weights.get(date.trend, 0.0), date.span
+    if trend and span:
         summed.append(f"{number(trend)} * ((d.s - {number(date.first)}) / {number(span)})")
-    for part, columns in parts.items():
-        known = [(word, weights.get(column, 0.0)) for word, column in columns.items()]
-        whens = "".join(f" WHEN {word} THEN {number(weight)}" for word, weight in known if weight)
+    for kind, part in (("month", "m"), ("weekday", "w"), ("hour", "h")):
+        known = [(value, weights.get(column, 0.0)) for value, column in date.columns(kind).items()]
+        whens = "".join(f" WHEN {value} THEN {number(weight)}" for value, weight in known if weight)
         if whens:
             summed.append(f"CASE d.{part}{whens} ELSE 0 END")
     if not summed:
@@ -148,10 +146,6 @@ def _has_form(word: str, dialect: str) -> str:
     return f"({' OR '.join(forms)})"
 
 
-# Where year, month and day stand, of dates whose year is last, and what parts them.
-_LAST = {"d.m.y": (7, 4, 1, "."), "m/d/y": (7, 1, 4, "/"), "d/m/y": (7, 4, 1, "/")}
-
-
 def _year_first(written: str, name: str, once: str) -> str:
     """A date as `a.x`: with its year first, without its zone where that is universal time."""
     zones = "".join(
@@ -160,15 +154,14 @@ def _year_first(written: str, name: str, once: str) -> str:
         for zone in ("+00:00", "-00:00", "+0000", "-0000", "+00", "-00", "UTC", "Z")
     )
     bare = f"CASE WHEN SUBSTR(y.x, 14, 1) <> ':' THEN y.x{zones} ELSE y.x END"
-    found = "z.x"
-    if written == "y/m/d":
+    found, (mark, order) = "z.x", ORDERS[written]
+    if order[0] == 0 and mark != "-":
         found = (
-            "CASE WHEN SUBSTR(z.x, 5, 1) = '/' AND SUBSTR(z.x, 8, 1) = '/' THEN "
-            "REPLACE(z.x, '/', '-') ELSE z.x END"
+            f"CASE WHEN SUBSTR(z.x, 5, 1) = '{mark}' AND SUBSTR(z.x, 8, 1) = '{mark}' THEN "
+            f"REPLACE(z.x, '{mark}', '-') ELSE z.x END"
         )
-    elif written in _LAST:
-        *places, mark = _LAST[written]
-        year, month, day = (f"SUBSTR(z.x, {at}, {4 if at == 7 else 2})" for at in places)
+    elif order[0] == 2:
+        year, month, day = (f"SUBSTR(z.x, {1 + 3 * k}, {4 if k == 2 else 2})" for k in order)
         is_last = f"SUBSTR(z.x, 3, 1) = '{mark}' AND SUBSTR(z.x, 6, 1) = '{mark}'"
         turned = f"{year} || '-' || {month} || '-' || {day} || SUBSTR(z.x, 11)"
         found = f"CASE WHEN {is_last} THEN {turned} ELSE z.x END"

@@ -1,11 +1,13 @@
 """What an exported Python file does: its text, from the line of dashes on, follows the constants of
-a model, for which those here only stand. Nothing of tamis or of any other package is used in it.
+a model, for which those here only stand, and the functions of dates. Nothing of tamis or of any
+other package is used in it.
 """
 
-import datetime
 import math
 import re
 import unicodedata
+
+from tamis.data.columns.date_parts import date_entries, read_date
 
 CLASSES: list = []  # of two classes a score above 0 speaks for the second; empty: numbers
 LABELS = False  # whether a row has any number of the classes
@@ -33,8 +35,7 @@ BITS, FIRST, BASE = 0, 0, 0  # of hashes, first hashed column, first number of a
 
 # ------------------------------------------------------------------------------------------------
 SEED, PRIME, WHOLE = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
-DAY, LARGEST = 86400, 1e50
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+LARGEST = 1e50
 
 
 def score(row):
@@ -202,32 +203,10 @@ def _number(name, value):
 def _of_date(name, word):
     """Columns of the parts of a date, as it is written; the trend goes by universal time."""
     facts = DATES[name]
-    matches = [(re.fullmatch(pattern, word.strip()), order) for pattern, order in facts["ways"]]
-    found, places = next((pair for pair in matches if pair[0]), (None, ()))
-    if found is None:
+    date = read_date(word, facts["ways"])
+    if date is None:
         raise ValueError(f"{word!r} of the field {name!r} is no date as those of the model were")
-    year, month, day = (int(found[1 + place]) for place in places)
-    hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
-    if hour > 24 or minute > 59 or second > 60:
-        raise ValueError(f"{word!r} of the field {name!r} has no time of a day")
-    days = datetime.date(year, month, day).toordinal()
-    seconds = hour * 3600 + minute * 60 + second + float(f"0.{found[7] or 0}") - _ahead(found[8])
-    seconds += (days - datetime.date(1970, 1, 1).toordinal()) * DAY
-    span = facts["last"] - facts["first"]
-    parts = facts["parts"]
-    yield parts.get("trend", -1), (seconds - facts["first"]) / span if span > 0 else 0.0
-    yield parts.get(f"month={month}", -1), 1.0
-    yield parts.get(f"weekday={WEEKDAYS[(days - 1) % 7]}", -1), 1.0
-    yield parts.get(f"hour={hour % 24}", -1), 1.0
-
-
-def _ahead(zone):
-    """Seconds that a zone is ahead of universal time."""
-    if zone in (None, "Z", "UTC"):
-        return 0
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    ahead = int(digits[:2]) * 3600 + int(digits[2:]) * 60
-    return -ahead if zone[0] == "-" else ahead
+    return date_entries(date, facts["first"], facts["last"], facts["parts"])
 
 
 def _mixed(word):

@@ -4,25 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tamis.data.columns.dates import DateEncoding
 from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
 from tamis.data.tables.values import GAPS, gap_words, spellings_of
 from tamis.exporting.inputs.texts import Text, own_text
 
 LISTED, HASHED_NAMES, HASHED_NUMBERS, ONE_TEXT = "fields", "names", "numbers", "text"
-
-
-class Date(NamedTuple):
-    """How dates are written, their span in seconds since 1970, and columns of their parts."""
-
-    written: str
-    first: float
-    last: float
-    parts: dict[str, int]
-
-    def of(self, kind: str) -> dict[str, int]:
-        """Columns of the parts of a kind: month, weekday, or hour."""
-        begun = f"{kind}="
-        return {p.removeprefix(begun): c for p, c in self.parts.items() if p.startswith(begun)}
 
 
 class Field(NamedTuple):
@@ -38,7 +25,7 @@ class Field(NamedTuple):
     way: str = "plain"  # how words are numbers: "flags" are true or false, "commas" part decimals
     rest: int = -1  # column of words that have none of their own
     fill: float | str | None = None  # what stands for a missing value
-    date: Date | None = None
+    date: DateEncoding | None = None
     text: Text | None = None
 
 
@@ -111,7 +98,7 @@ def _of_gaps(column: Column) -> Field:
     if column.role == NUMBER:
         return Field(column.name, -1, way=facts.get("as", "plain"))
     if column.role == DATE:
-        return Field(column.name, date=Date(facts["written"], facts["first"], facts["last"], {}))
+        return Field(column.name, date=DateEncoding.of_facts(facts, {}))
     return Field(column.name, words={})
 
 
@@ -138,10 +125,9 @@ def _of_words(column: Column, layout: Layout, kept: set[int]) -> Field | None:
 
 def _of_date(column: Column, layout: Layout, kept: set[int]) -> Field | None:
     """Parts of a date."""
-    facts, place = column.facts, layout.places[column.name]
-    parts = {p: place + k for k, p in enumerate(facts["parts"]) if place + k in kept}
-    date = Date(facts["written"], facts["first"], facts["last"], parts)
-    return Field(column.name, date=date) if parts else None
+    encoding = layout.date_encoding(column)
+    parts = {name: c for name, c in encoding.parts.items() if c in kept}
+    return Field(column.name, date=encoding._replace(parts=parts)) if parts else None
 
 
 def _of_text(column: Column, layout: Layout, kept: set[int]) -> Field | None:

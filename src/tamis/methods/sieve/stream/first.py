@@ -13,6 +13,7 @@ from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.stream.targets import Meeting
 from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import row_hashes
+from tamis.system.spelling import option
 
 MOST_COLUMNS = 1 << 27  # of 96 bytes and more
 AN_ENTRY = 12  # bytes of a number and its column
@@ -54,7 +55,7 @@ class FirstReading:
         if X.n_features > MOST_COLUMNS:
             raise ReadError(
                 f"{rows.file or 'a chunk'}: column {X.n_features:,} is too far out for sums by "
-                "column. Pass hash_bits=20, or number the columns anew."
+                f"column. Pass {option('hash_bits', 20)}, or number the columns anew."
             )
         weights = take_weights(rows.weights, count)
         met = self.meeting.meet(rows.targets, count)

@@ -3,6 +3,7 @@ line here.
 """
 
 import importlib
+import inspect
 import pkgutil
 
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
@@ -94,14 +95,19 @@ def _answering(method):
     return [term for term in TERMS if hasattr(term, method)]
 
 
+def _is_of_groups(penalty):
+    """Whether a penalty is of groups: its prox also takes two weights and where to write."""
+    return len(inspect.signature(penalty.prox).parameters) == 5
+
+
 LOSSES, PENALTIES, RULES, STEPS = (
     _answering("gradient"),
-    [term for term in _answering("prox") if not hasattr(term, "dual_scale")],
+    [term for term in _answering("prox") if not _is_of_groups(term)],
     _answering("current_weight"),
     _answering("step_size"),
 )
 AIMS, GAINS = _answering("direction_and_margin"), _answering("confidence_update")
-BLOCKS = [term for term in TERMS if hasattr(term, "dual_scale")]
+BLOCKS = [term for term in _answering("prox") if _is_of_groups(term)]
 
 
 # --------------------------------------------------------------------------- models

@@ -91,10 +91,10 @@ def test_invalid_pairs_are_refused_early_with_the_reason(parameters, reason, met
         (
             OnlineRegressor,
             {"loss": "hinge"},
-            "loss of class margins; OnlineRegressor takes 'squared_error'",
+            "loss of classes, as -1 and 1; OnlineRegressor takes 'squared_error'",
         ),
-        (OnlineRegressor, {"loss": "logistic"}, "loss of class margins"),
-        (OnlineRegressor, {"loss": Hinge(2)}, "loss of class margins"),
+        (OnlineRegressor, {"loss": "logistic"}, "loss of classes"),
+        (OnlineRegressor, {"loss": Hinge(2)}, "loss of classes"),
         (FOBOSClassifier, {"alpha": -1.0}, "The 'alpha' parameter of FOBOSClassifier must be"),
         (FOBOSClassifier, {"eta": 0.0}, "The 'eta' parameter of FOBOSClassifier must be"),
         (FOBOSClassifier, {"l1_ratio": 1.5}, "The 'l1_ratio' parameter"),

@@ -42,12 +42,12 @@ class GroupL2(NamedTuple):
                 return math.inf
         return self.alpha * weight * math.sqrt(square)
 
-    def prox(self, v, scale, weight, l1_weight, out):
+    def prox(self, v, step, weight, l1_weight, out):
         square = 0.0
         for k in range(len(v)):
             out[k] = soft_threshold(self, v[k], 0.0)
             square += out[k] * out[k]
-        factor = shrinkage_factor(self, math.sqrt(square), scale * self.alpha * weight)
+        factor = shrinkage_factor(self, math.sqrt(square), step * self.alpha * weight)
         for k in range(len(v)):
             out[k] *= factor
 
@@ -115,12 +115,12 @@ class SparseGroup(NamedTuple):
                 return math.inf
         return self.alpha * (weight * math.sqrt(square) + l1_weight * total)
 
-    def prox(self, v, scale, weight, l1_weight, out):
+    def prox(self, v, step, weight, l1_weight, out):
         square = 0.0
         for k in range(len(v)):  # first the cells, then the block: this order is exact
-            out[k] = soft_threshold(self, v[k], scale * self.alpha * l1_weight)
+            out[k] = soft_threshold(self, v[k], step * self.alpha * l1_weight)
             square += out[k] * out[k]
-        factor = shrinkage_factor(self, math.sqrt(square), scale * self.alpha * weight)
+        factor = shrinkage_factor(self, math.sqrt(square), step * self.alpha * weight)
         for k in range(len(v)):
             out[k] *= factor
 
@@ -140,10 +140,10 @@ class SparseGroup(NamedTuple):
                 return alpha
             if weight == 0.0:
                 return alpha + largest / l1_weight if l1_weight > 0.0 else math.inf
-            learning_rate = (norm - alpha * weight) / (l1_weight * total / norm + weight)
-            if learning_rate <= 1e-16 * alpha:
+            increase = (norm - alpha * weight) / (l1_weight * total / norm + weight)
+            if increase <= 1e-16 * alpha:
                 return alpha
-            alpha += learning_rate
+            alpha += increase
         return alpha
 
     def conjugate(self, gradient, weight, l1_weight):
@@ -191,9 +191,7 @@ class MCP(NamedTuple):
     gamma: float = 3.0
 
     def largest_step(self):
-        # Below gamma the prox is that of a convex function; with half of it every step descends
-        # whose curvature is underestimated by half, too.
-        return 0.5 * self.gamma
+        return 0.5 * self.gamma  # the derivative falls by 1 / gamma for each unit
 
     def value(self, w, weight, l1_weight):
         square = 0.0
@@ -204,15 +202,15 @@ class MCP(NamedTuple):
             return strength * norm - 0.5 * square / self.gamma
         return 0.5 * self.gamma * strength * strength
 
-    def prox(self, v, scale, weight, l1_weight, out):
+    def prox(self, v, step, weight, l1_weight, out):
         square = 0.0
         for k in range(len(v)):
             square += v[k] * v[k]
         norm, strength, factor = math.sqrt(square), self.alpha * weight, 1.0
-        if norm <= scale * strength:
+        if norm <= step * strength:
             factor = 0.0
         elif norm <= self.gamma * strength:
-            factor = (1.0 - scale * strength / norm) / (1.0 - scale / self.gamma)
+            factor = (1.0 - step * strength / norm) / (1.0 - step / self.gamma)
         for k in range(len(v)):
             out[k] = factor * v[k]
 

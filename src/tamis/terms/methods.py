@@ -103,11 +103,11 @@ def hessian_bound(self):
 
 
 @term_method
-def prox(self, v, learning_rate, *group):
+def prox(self, v, step, *group):
     """Minimiser of ``0.5 * (w - v)**2 + step * penalty(w)``. Of a group, whose penalty also takes
     `weight`, `l1_weight` and `out`, it is written into `out`.
     """
-    return self.prox(v, learning_rate, *group)
+    return self.prox(v, step, *group)
 
 
 @term_method
@@ -268,7 +268,10 @@ def _any_step(self):
 
 @term_method(otherwise=_any_step)
 def largest_step(self):
-    """Step above which the prox of a penalty that is not convex is not to be taken."""
+    """Longest step of a penalty that is not convex: half of 1 over the fastest fall of its
+    derivative. The prox has one minimum up to twice as long a step; half of it leaves room for a
+    curvature of the loss that is underestimated by half.
+    """
     return self.largest_step()
 
 
@@ -282,7 +285,9 @@ def support_gradient(self, w, gradient, weight, l1_weight, out):
 
 @term_method
 def support_hessian(self, norm, weight, l1_weight):
-    """Second derivatives of the penalty of a group, across and along its weights."""
+    """Second derivatives of the penalty p(r) of a group at its norm r: p'(r) / r across its
+    weights, and p''(r) along them.
+    """
     return self.support_hessian(norm, weight, l1_weight)
 
 

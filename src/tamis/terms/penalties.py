@@ -21,7 +21,7 @@ class Free(NamedTuple):
     def value(self, w):
         return 0.0 * w
 
-    def prox(self, v, scale):
+    def prox(self, v, step):
         return v
 
     def subdiff_distance(self, w, gradient):
@@ -50,8 +50,8 @@ class L1(NamedTuple):
     def value(self, w):
         return self.l1 * abs(w) if w >= 0.0 or not self.positive else math.inf
 
-    def prox(self, v, scale):
-        shrunk = max(abs(v) - scale * self.l1, 0.0)
+    def prox(self, v, step):
+        shrunk = max(abs(v) - step * self.l1, 0.0)
         return 0.0 if self.positive and v < 0.0 else math.copysign(shrunk, v)
 
     def subdiff_distance(self, w, gradient):
@@ -83,8 +83,8 @@ class Ridge(NamedTuple):
     def value(self, w):
         return 0.5 * self.l2 * w * w if w >= 0.0 or not self.positive else math.inf
 
-    def prox(self, v, scale):
-        return 0.0 if self.positive and v < 0.0 else v / (1.0 + scale * self.l2)
+    def prox(self, v, step):
+        return 0.0 if self.positive and v < 0.0 else v / (1.0 + step * self.l2)
 
     def subdiff_distance(self, w, gradient):
         g = gradient + self.l2 * w
@@ -116,8 +116,8 @@ class ElasticNet(NamedTuple):
             self.l1 * abs(w) + 0.5 * self.l2 * w * w if w >= 0.0 or not self.positive else math.inf
         )
 
-    def prox(self, v, scale):
-        shrunk = max(abs(v) - scale * self.l1, 0.0) / (1.0 + scale * self.l2)
+    def prox(self, v, step):
+        shrunk = max(abs(v) - step * self.l1, 0.0) / (1.0 + step * self.l2)
         return 0.0 if self.positive and v < 0.0 else math.copysign(shrunk, v)
 
     def subdiff_distance(self, w, gradient):

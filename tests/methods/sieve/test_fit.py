@@ -351,7 +351,7 @@ def test_parameters_are_checked():
     ):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
             SieveClassifier(**bad).fit(X, Y)
-    with pytest.raises(ValueError, match="loss of class margins"):
+    with pytest.raises(ValueError, match="loss of classes"):
         SieveRegressor("hinge").fit(X, NUMBERS)
     with pytest.raises(AttributeError, match="before fit"):
         SieveClassifier().coef_

@@ -99,7 +99,7 @@ def test_regression_finds_the_planted_weights(loss):
 
 
 def test_losses_of_margins_are_refused_by_the_regressor():
-    with pytest.raises(ValueError, match="class margins"):
+    with pytest.raises(ValueError, match="loss of classes"):
         StabilizedSGDRegressor(loss="hinge").fit(X, tiny.numbers(X))
 
 

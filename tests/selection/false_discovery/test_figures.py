@@ -94,6 +94,17 @@ def test_pairs_are_corrected_by_their_number_and_their_columns_by_theirs():
     )
 
 
+def test_claims_come_first_where_q_values_do_not_follow_p_values():
+    """Of several outputs a q-value is the larger of a pair's and its column's."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 40))
+    Y = X[:, rng.integers(40, size=12)] * 0.25 + rng.normal(size=(150, 12))
+    table = FDRSelector(q=0.1, substitutes=None, n_candidates=5).fit(X, Y).table_
+    qvalues, pvalues = ([row[name] for row in table] for name in ("qvalue", "pvalue"))
+    assert pvalues != sorted(pvalues)
+    assert qvalues == sorted(qvalues)
+
+
 def test_levels_make_the_last_one_and_others_make_nothing():
     rng = np.random.default_rng(0)
     levels = np.eye(4)[rng.integers(0, 4, 200)]

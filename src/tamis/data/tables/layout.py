@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tamis.base.estimators.column_names import listed_names
 from tamis.data.columns import texts
-from tamis.data.columns.dates import DateEncoding
+from tamis.data.columns.dates import VALUES, DateEncoding
 from tamis.data.tables.values import FLAGS, comma_number, level_of, spellings_of
 from tamis.data.text.words import SEED, hash_of, pack_rows
 
@@ -229,7 +229,7 @@ class Layout:
     def _dates(self, column: Column, codes, vocabulary):
         """Values and places of the parts of dates."""
         encoding, first = self.date_encoding(column), self.places[column.name]
-        gap = [(first, np.nan), (-1, 0.0), (-1, 0.0), (-1, 0.0)]
+        gap = [(first, np.nan), *((-1, 0.0) for _ in VALUES)]
         table = [encoding.entries(word) or gap for word in vocabulary]
         found = np.array([*table, gap])[codes]
         return found[..., 1], found[..., 0].astype(np.int64)

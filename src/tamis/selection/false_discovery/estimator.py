@@ -80,11 +80,15 @@ class FDRSelector(Claiming):
         for classes towards `classes_[1]`, or towards the class of the row. Untested features
         have 1, 1 and 0; with `substitutes`, only heads of groups have q-values below 1.
     head_ : ndarray of int, of the same shape
-        Head of the group that a column is in, -1 for none; a head is its own.
+        Head of the group that a column is in, -1 for none; a head is its own. By rising p-value
+        a tested column that is a substitute of an earlier head joins its group, any other is the
+        head of a new one. The p-value of a group is that of its head; columns that join leave
+        the ranking, and all columns still count as hypotheses. Substitutes that were not tested
+        belong to the group too.
     groups_ : dict
         For every head its substitutes, as pairs of column and correlation.
     table_ : list of dict
-        A row for every head with a q-value below 1, the smallest p-value first: name, column
+        A row for every head with a q-value below 1, the smallest q-value first: name, column
         and class, estimate of its effect given the controls (for one unit of the column: the
         change of the target, or of the log odds; for classes given what else is claimed too, up
         to one control in ten rows), its standard error and an interval of 95 %, `odds_ratio`

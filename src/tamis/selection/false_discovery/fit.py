@@ -149,7 +149,8 @@ def judge(
         found.pvalues, planned.columns, heads, sizes[1], families, rules.correction
     )
     told = np.flatnonzero(qvalues < 1.0)
-    told = told[np.argsort(found.pvalues[told], kind="stable")]
+    # Of several outputs a q-value is the larger of two, which p-values need not follow.
+    told = told[np.lexsort((found.pvalues[told], qvalues[told]))]
     claimed = int(np.count_nonzero(qvalues[told] <= rules.q))  # the first of them
     full = [tests[k] for k in told]
     if rules.logistic:

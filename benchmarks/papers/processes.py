@@ -9,6 +9,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from unittest.mock import patch
 
 from benchmarks import clock
 from benchmarks.pages import machine, versions
@@ -38,8 +39,9 @@ def each(
                 return
             yield job, work(job)
         return
-    os.environ["NUMBA_NUM_THREADS"] = "1"  # read by the children as they begin
-    with multiprocessing.get_context("spawn").Pool(processes, begin) as pool:
+    with patch.dict(os.environ, NUMBA_NUM_THREADS="1"):  # read by the children as they begin
+        pool = multiprocessing.get_context("spawn").Pool(processes, begin)
+    with pool:
         done = pool.imap_unordered(_Work(work, end), jobs)
         while True:
             try:

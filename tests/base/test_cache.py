@@ -207,6 +207,10 @@ class Mine(NamedTuple):
 
     steep: float = 1.0
 
+    @property
+    def smooth(self):
+        return False
+
     def value(self, score, target):
         return FACTOR * self.steep * max(0.0, 1.0 - target * score)
 

@@ -195,3 +195,19 @@ def test_without_what_windows_lacks(tmp_path):
     """
     told = run_process(code, cwd=tmp_path).splitlines()[-1]
     assert told.split() == ["a\\b.tamis", "c\\d.csv", "e\\f", "g", "h", "i"]
+
+
+def test_a_library_that_is_loaded_later_works_alone_too():
+    code = """
+        from tamis.system.threads import one_thread
+        with one_thread():
+            pass
+        import scipy.linalg
+        from threadpoolctl import threadpool_info
+        before = [one["num_threads"] for one in threadpool_info()]
+        with one_thread():
+            print(before, all(one["num_threads"] == 1 for one in threadpool_info()))
+    """
+    before, alone = run_process(code, env={"OPENBLAS_NUM_THREADS": "2"}).rsplit(maxsplit=1)
+    assert "2" in before
+    assert alone == "True"

@@ -205,6 +205,7 @@ WAYS = {
     "sparse": lambda model: fit(model, targets(model), sp.csr_array(data()["X"])),
     "named": lambda model: fit(model, targets(model), named(data()["X"])),
     "weighted": lambda model: fit(model, targets(model), sample_weight=data()["weights"]),
+    "offset": lambda model: fit(model, targets(model), offset=np.zeros(N)),
     "sparsified": lambda model: fit(model, targets(model)).sparsify(),
     "stream": lambda model: stream(model, targets(model)),
     "stream of several": lambda model: stream(model, targets(model, True), sparse=True),

@@ -7,6 +7,7 @@ need no turn; see `tests/laws/test_threads.py` for what they promise.
 
 import functools
 import os
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from threading import get_ident
@@ -65,12 +66,14 @@ def one_thread() -> AbstractContextManager:
     """While this lasts, BLAS and its like work alone: threads that share small matrices cost more
     than they do, and sums depend on their number.
     """
-    return _libraries().limit(limits=1)
+    return _libraries(len(sys.modules)).limit(limits=1)
 
 
-@functools.cache
-def _libraries() -> Any:
-    """The libraries with threads of their own; looking for them takes longer than a small fit."""
+@functools.lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> Any:
+    """The libraries with threads of their own, for as long as no module is loaded that may bring
+    another; looking for them takes longer than a small fit.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -209,3 +209,14 @@ def suggest(survey: Survey) -> tuple[str, str]:
 def names_for(model: Any) -> NamesOf:
     """Names of columns as the model's own file knows them: a function of column numbers."""
     return names_by_reading(getattr(model, "reading_", None) or {})
+
+
+def schema_of(model: Any, path: str, way_out: str) -> dict:
+    """How the file was read that a model was trained from; a model of no file is refused."""
+    schema = getattr(model, "reading_", None)
+    if schema is None:
+        raise UsageError(
+            f"{path}: the model was not trained from a file, so nobody knows what its columns "
+            f"mean. {way_out}"
+        )
+    return schema

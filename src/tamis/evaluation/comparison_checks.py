@@ -41,7 +41,7 @@ def compared_checks(
     guess = DummyClassifier() if classes else DummyRegressor()
     guess.fit(np.zeros((len(sides.y), 1)), sides.y).n_features_in_ = sides.X.shape[1]
     evidence = Evidence(guess, sides.X_test, sides.y_test, names, sides.X, sides.y)
-    vars(evidence).update(ranked=(strong := _strongest(evidence)), kept=strong)
+    evidence.ranked = evidence.kept = _strongest(evidence)
     by_units = [name for name, model in models.items() if _hangs_on_units(model)]
     looks = {
         "TAM001": lambda evidence: _best(evaluate(evidence), evidence.losses, rows, losses),

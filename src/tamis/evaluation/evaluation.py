@@ -98,9 +98,10 @@ class Evidence:
         evidence = cls(model, names=names)
         evidence.y = whole.pop("y")
         # What is worked out from X elsewhere is known here.
-        vars(evidence).update(dict.fromkeys(("chances", "score")) | whole)
-        looked_at = rows if evidence.width <= MOST_COLUMNS else None
-        vars(evidence).update(rows=looked_at, drawn=np.arange(rows.shape[0]))
+        evidence.guess = whole["guess"]
+        evidence.chances, evidence.score = whole.get("chances"), whole.get("score")
+        evidence.rows = rows if evidence.width <= MOST_COLUMNS else None
+        evidence.drawn = np.arange(rows.shape[0])
         return evidence
 
     # ------------------------------------------------------------------ the model

@@ -1,5 +1,7 @@
 """A fitted linear model as numbers and names: what every form of export starts from."""
 
+import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,15 +12,18 @@ from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.explaining import weights_of
 from tamis.exporting.inputs.fields import Fields, fields_of
 from tamis.exporting.inputs.pipelines import fields_before, folded, names_before, steps_of
-from tamis.terms.losses import Logistic
+from tamis.terms.losses import Logistic, Poisson
 
 IDENTITY, LOGISTIC, RATIOS, SOFTMAX = "identity", "logistic", "one-vs-rest", "softmax"
+LOG = "log"
 LINKS = {
     IDENTITY: "there are no probabilities",
     LOGISTIC: "the probability of an output is 1 / (1 + exp(-score))",
     RATIOS: "1 / (1 + exp(-score)) of each class, divided by their sum",
     SOFTMAX: "exp(score) of each class, divided by their sum",
+    LOG: "the predicted mean is exp(score), where a larger score counts as largest_score",
 }
+LARGEST_EXPONENT = math.log(sys.float_info.max)  # beyond it exp overflows
 
 
 class Linear(NamedTuple):
@@ -38,6 +43,7 @@ class Linear(NamedTuple):
     reading: dict | None
     fields: Fields
     table: Sequence[str] = ()  # names of all columns of the table that it reads, as far as known
+    largest_score: float = LARGEST_EXPONENT  # of the link "log": means do not grow beyond it
 
     @property
     def outputs(self) -> int:
@@ -84,7 +90,7 @@ def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
     classes = getattr(targets, "classes", None)
     if classes is not None and len(classes) < 2:
         raise ValueError(f"the {type(model).__name__} has met one class alone: nothing to export.")
-    link, lines = _link(model, targets)
+    link, lines, largest_score = _link(model, targets)
     return Linear(
         type(model).__name__,
         columns,
@@ -100,6 +106,7 @@ def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
         reading,
         fields,
         _table(model if steps is None else steps.raw, reading, names, fields),
+        largest_score,
     )
 
 
@@ -163,22 +170,28 @@ def _of_task(model, weights, intercepts, task) -> tuple[np.ndarray, np.ndarray]:
     return weights[:, own], intercepts[own]
 
 
-def _link(model, targets) -> tuple[str, np.ndarray | None]:
-    """How probabilities come from scores, as `predict_proba` of the model makes them."""
-    own = model._loss() if hasattr(model, "_loss") else None
+def _link(model, targets) -> tuple[str, np.ndarray | None, float]:
+    """How probabilities or means come from scores, as `predict_proba` and `predict` make them: the
+    name of the link, the lines of scores in probabilities, and the largest score of means.
+    """
+    loss = model._loss() if hasattr(model, "_loss") else None
     if vars(model).get("_has_offset"):
         raise ValueError(
-            f"the {type(model).__name__} was fitted with an offset, which no form of export knows. "
-            "Keep the model by tamis.save."
+            f"the {type(model).__name__} was fitted with an offset and needs one for every row "
+            "that it predicts, which no form of export takes. Keep the model by tamis.save."
         )
-    if hasattr(own, "inverse_link") and not isinstance(own, Logistic):
+    if type(loss) is Poisson:  # a subclass may have another link
+        return LOG, None, min(float(loss.largest_score), LARGEST_EXPONENT)
+    if hasattr(loss, "inverse_link") and not isinstance(loss, Logistic):
         raise ValueError(
             f"the {type(model).__name__} has loss={model.loss!r}, whose inverse link no form of "
-            "export knows: what is exported would predict scores. Keep the model by tamis.save."
+            "export can write; it can write those of 'logistic' and 'poisson'. Keep the model by "
+            "tamis.save."
         )
     if not hasattr(model, "predict_proba"):
-        return IDENTITY, None
+        return IDENTITY, None, LARGEST_EXPONENT
     lines = vars(model).get("_lines")
     if not targets.excluding:
-        return LOGISTIC, lines
-    return (SOFTMAX if lines is None and getattr(model, "_joint", False) else RATIOS), lines
+        return LOGISTIC, lines, LARGEST_EXPONENT
+    joint = lines is None and getattr(model, "_joint", False)
+    return (SOFTMAX if joint else RATIOS), lines, LARGEST_EXPONENT

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.class_messages import one_class_message
 from tamis.base.estimators.estimator import Estimator
@@ -385,12 +384,6 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         )
         least = effective_threshold(threshold, self.n_pairs)
         self.support_ = np.flatnonzero(self.selection_probability_ >= least - 1e-9)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -203,7 +203,7 @@ class Walk:
         """All passes, from the last checkpoint on."""
         if folder is not None and (found := folder.read(self.task())) is not None:
             model, self.state = found
-            vars(self.model).update(vars(model))
+            self.model.__setstate__(model.__getstate__())
             self.ends.looks = False  # it sees the rest alone
             self._recall(self.state.facts)
         total = (self.source.total if self.source else 0) * self.passes

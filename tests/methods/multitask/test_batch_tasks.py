@@ -9,6 +9,7 @@ import sklearn
 from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.model_selection import cross_validate
 
+import tamis
 from tamis import (
     GroupLassoClassifier,
     MultiTaskClassifier,
@@ -233,3 +234,78 @@ def test_a_penalty_object_is_of_a_feature_over_all_tasks():
     assert np.abs(model.coef_[:, :3].T - truth).max() < np.abs(shared.coef_[:, :3].T - truth).max()
     with pytest.raises(ValueError, match="'l0'"):
         MultiTaskRegressor(penalty="l0").fit(X, y, task)
+
+
+# ----------------------------------------------------------------- offsets
+def rates_of_tasks(X, task):
+    """True rates of rows whose tasks share their features."""
+    return np.exp(0.5 * X[:, 0] - 0.4 * X[:, 1] + 0.3 * task)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("penalty", ["individual", "shared", "shared+sparse"])
+def test_an_offset_is_an_exposure(penalty, kind):
+    """The counts of an exposure are rates a unit of it that weigh as much as it is long."""
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(400, 6)), rng.integers(0, 3, 400)
+    exposure = rng.uniform(0.1, 5.0, 400)
+    exposure /= (np.bincount(task, exposure) / np.bincount(task))[task]  # tasks weigh alike
+    y = rng.poisson(exposure * rates_of_tasks(X, task)).astype(float)
+    given = {"alpha": 0.1, "penalty": penalty, "loss": "poisson", "tol": 1e-12, "max_iter": 500}
+    offset = np.log(exposure)
+    model = MultiTaskRegressor(**given).fit(kind(X), y, task, offset=offset)
+    other = MultiTaskRegressor(**given).fit(kind(X), y / exposure, task, exposure)
+    assert 0 < len(model.support_) < 6
+    assert model.coef_ == pytest.approx(other.coef_, abs=1e-5)
+    assert model.intercept_ == pytest.approx(other.intercept_, abs=1e-5)
+    means = model.predict(kind(X), task, offset)
+    assert means == pytest.approx(exposure * other.predict(kind(X), task), rel=1e-4)
+    plain = MultiTaskRegressor(**given).fit(kind(X), y, task)
+    assert model.score(kind(X), y, task, offset=offset) > plain.score(kind(X), y, task) + 0.05
+
+
+def test_an_offset_of_numbers_is_taken_off_the_target(data):
+    X, y, task = data
+    offset, weights = np.linspace(-2.0, 3.0, 240) * (1 + task), np.arange(240) % 3
+    given = {"alpha": 0.2, "tol": 1e-12, "max_iter": 500}
+    model = MultiTaskRegressor(**given).fit(X, y + offset, task, weights, offset)
+    other = MultiTaskRegressor(**given).fit(X, y, task, weights)
+    assert model.coef_ == pytest.approx(other.coef_, abs=1e-6)
+    assert model.objective_ == pytest.approx(other.objective_)
+    assert model.predict(X, task, offset) == pytest.approx(other.predict(X, task) + offset)
+    assert model.score(X, y + offset, task, weights, offset) > 0.9
+
+
+def test_an_offset_of_classes_moves_their_scores(data, tmp_path):
+    X, y, task = data
+    offset = np.where(task == 0, 2.0, -1.0)
+    given = {"alpha": 0.02, "tol": 1e-12, "max_iter": 500}
+    model = MultiTaskClassifier(**given).fit(X, y > 1, task, offset=offset)
+    plain = MultiTaskClassifier(**given).fit(X, y > 1, task)
+    assert model.coef_ == pytest.approx(plain.coef_, abs=1e-5)  # intercepts make up for it
+    scores = plain.decision_function(X, task)
+    assert model.decision_function(X, task, offset) == pytest.approx(scores, abs=1e-4)
+    likely = model.predict_proba(X, task, offset)
+    assert likely == pytest.approx(plain.predict_proba(X, task), abs=1e-4)
+    assert np.array_equal(model.predict_log_proba(X, task, offset), np.log(likely))
+    assert np.array_equal(model.predict(X, task, offset), likely[:, 1] > 0.5)
+    assert model.score(X, y > 1, task, offset=offset) == np.mean((likely[:, 1] > 0.5) == (y > 1))
+    tamis.save(model, tmp_path / "m.tamis")
+    loaded = tamis.load(tmp_path / "m.tamis")
+    assert np.array_equal(loaded.predict_proba(X, task, offset), likely)
+    for one in (model, loaded):
+        for ask in (one.predict, one.decision_function, one.predict_proba, one.predict_log_proba):
+            with pytest.raises(ValueError, match="MultiTaskClassifier was fitted with an offset"):
+                ask(X, task)
+    assert model.fit(X, y > 1, task).predict(X, task).shape == (240,)
+
+
+def test_offsets_that_are_refused(data):
+    X, y, task = data
+    with pytest.raises(ValueError, match=r"offset.shape == \(3,\), expected \(240,\)"):
+        MultiTaskRegressor().fit(X, y, task, offset=np.zeros(3))
+    three = np.digitize(y, [0.0, 2.0])
+    with pytest.raises(ValueError, match="offset has no meaning for more than two classes"):
+        MultiTaskClassifier().fit(X, three, task, offset=np.zeros(240))
+    with pytest.raises(ValueError, match="offset has no meaning for more than two classes"):
+        MultiTaskClassifier().fit(X, three, task).predict(X, task, offset=np.zeros(240))

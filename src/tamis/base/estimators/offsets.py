@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from tamis.base.estimators.classifier import LikelyClassifier, gives_probabilities
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.regressor import Regressor
-from tamis.base.targets import ClassTargets, Targets
+from tamis.base.targets import Targets
 from tamis.base.validation import take_offset
 from tamis.system.schema import flag, optional
 from tamis.system.threads import locked
@@ -238,7 +238,7 @@ def missing_offset(model) -> str:
 
 def refuse_offset(targets: Targets) -> None:
     """Refuse an offset of classes that exclude each other: it would move all of them alike."""
-    if isinstance(targets, ClassTargets) and targets.excluding:
+    if getattr(targets, "excluding", False):
         raise ValueError(
             "offset has no meaning for more than two classes: it moves the scores of all alike. "
             "Leave it out."

@@ -1,13 +1,23 @@
-"""What all selectors share: rows are looked at before scikit-learn converts them."""
+"""What all selectors share: the mask of `support_`, and rows that are looked at before scikit-learn
+converts them.
+"""
 
+import numpy as np
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.estimator import Transformer
 from tamis.base.fast_checks import check_input
 
 
 class Selector(SelectorMixin, Transformer):
-    """A transformer that keeps some columns; a selector adds `_get_support_mask`."""
+    """A transformer that keeps some columns; a selector adds `support_`, their indices."""
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
 
     def transform(self, X):
         """Keep the selected columns.

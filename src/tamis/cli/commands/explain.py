@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from tamis.cli.data import source_of
+from tamis.cli.data import schema_of, source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label, pairs, print_json, table
@@ -15,12 +15,7 @@ def run(given: argparse.Namespace) -> None:
     if given.row < 1:
         raise UsageError(f"--row {given.row}: rows count from 1.")
     model = load(given.model)
-    schema = getattr(model, "reading_", None)
-    if schema is None:
-        raise UsageError(
-            f"{given.model}: the model was not trained from a file, so nobody knows what its "
-            "columns mean. Explain in Python."
-        )
+    schema = schema_of(model, given.model, "Explain in Python.")
     if not hasattr(model, "explain"):
         raise UsageError(f"{given.model}: a {type(model).__name__} explains nothing.")
     rows, before = source_of(given.file, given, schema=schema, target=False), 0

@@ -5,7 +5,7 @@ import sys
 
 import scipy.sparse as sp
 
-from tamis.cli.data import source_of
+from tamis.cli.data import schema_of, source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.exporting.export import exported, form_of
@@ -41,13 +41,8 @@ def run(given: argparse.Namespace) -> None:
 
 def _rows(model, given: argparse.Namespace):
     """The rows on which a scorecard is measured, if there are some."""
-    schema = getattr(model, "reading_", None)
     if not given.test:
         return None
-    if schema is None:
-        raise UsageError(
-            f"{given.model}: the model was not trained from a file, so nobody knows what the "
-            "columns of another one mean. Leave --test out."
-        )
+    schema = schema_of(model, given.model, "Leave --test out.")
     rows = source_of([given.test], given, schema=schema, target=False)
     return sp.vstack([chunk.X for chunk in rows], format="csr")

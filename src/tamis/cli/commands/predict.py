@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from tamis.cli.data import source_of
+from tamis.cli.data import schema_of, source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import complain, note
 from tamis.cli.show import label
@@ -21,12 +21,7 @@ from tamis.training.judge import losses
 def run(given: argparse.Namespace) -> None:
     """Read, predict, write."""
     model = load(given.model)
-    schema = getattr(model, "reading_", None)
-    if schema is None:
-        raise UsageError(
-            f"{given.model}: the model was not trained from a file, so nobody knows what its "
-            "columns mean. Predict in Python."
-        )
+    schema = schema_of(model, given.model, "Predict in Python.")
     if given.proba and not hasattr(model, "predict_proba"):
         raise UsageError(
             f"{type(model).__name__} with this loss gives no probabilities; fit with --loss "

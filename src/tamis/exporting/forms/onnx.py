@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis.exporting.forms.onnx_fields import scores_of_fields
 from tamis.exporting.forms.onnx_graph import FLOATS, Graph
-from tamis.exporting.linear import IDENTITY, SOFTMAX, Linear
+from tamis.exporting.linear import IDENTITY, LOG, SOFTMAX, Linear
 from tamis.system.spelling import option
 
 
@@ -13,7 +13,7 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
 
     Its input `rows` is a tensor of float32 with all columns, or with the kept ones alone; or there
     is an input a field of a record. Its outputs are `scores`, `probabilities` where there are some,
-    and `predictions`; of fields the first two are doubles, else float32.
+    and `predictions` of classes or means; of fields the first two are doubles, else float32.
     """
     if inputs not in (None, "all", "kept", "fields"):
         raise ValueError(f"{option('inputs', inputs)} is none of all, kept, fields.")
@@ -50,6 +50,8 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
             width = linear.outputs if linear.labels else len(linear.classes)
             _output(graph, likely, "probabilities", width, inputs)
         _predict(graph, linear, scores)
+    elif linear.link == LOG:
+        _predict_means(graph, linear, scores)
     model = graph.made(linear)
     onnx.checker.check_model(model)
     return model.SerializeToString()
@@ -101,6 +103,17 @@ def _probabilities(graph: Graph, linear: Linear, scores: str) -> str:
     safe = graph.add("Where", graph.add("Greater", total, zero), total, one)
     found = graph.add("Div", likely, safe)
     return graph.add("Where", graph.add("Greater", total, zero), found, alike)
+
+
+def _predict_means(graph: Graph, linear: Linear, scores: str) -> None:
+    """The mean of every row, as doubles."""
+    largest = graph.constant(np.array(linear.largest_score))
+    is_larger = graph.add("Greater", scores, largest)  # unlike Clip, this says what becomes of nan
+    means = graph.add("Exp", graph.add("Where", is_larger, largest, scores))
+    width = None if linear.outputs == 1 else linear.outputs
+    if width is None:
+        means = graph.add("Squeeze", means, graph.constant(np.array([1])))
+    graph.output(means, "predictions", width, graph.onnx.TensorProto.DOUBLE)
 
 
 def _predict(graph: Graph, linear: Linear, scores: str) -> None:

@@ -5,7 +5,7 @@ import json
 import tamis
 from tamis.exporting.forms.python import text_facts
 from tamis.exporting.inputs.fields import ONE_TEXT, Field
-from tamis.exporting.linear import LINKS, Linear
+from tamis.exporting.linear import LINKS, LOG, Linear
 from tamis.system.terminal import for_json
 
 HASHING = (
@@ -44,6 +44,8 @@ def document(linear: Linear) -> dict:
         "classes": linear.classes,
         "link": linear.link,
         "link_means": LINKS[linear.link],
+        "largest_score": linear.largest_score if linear.link == LOG else None,
+        "predict": _prediction(linear),
         "calibration": None if linear.lines is None else linear.lines.tolist(),
         "units": "a weight is for a column as it is read: (number - centre) / spread of its field, "
         "where it has them",
@@ -58,6 +60,17 @@ def document(linear: Linear) -> dict:
     if linear.fields.kind == ONE_TEXT:
         found["text"] = found["reading"]["fields"][0]["text"]
     return found
+
+
+def _prediction(linear: Linear) -> str:
+    """What `predict` makes of the scores of a row."""
+    if linear.classes is None:
+        return "exp(min(score, largest_score))" if linear.link == LOG else "score"
+    if linear.labels:
+        return "of each label whether its score is positive"
+    if len(linear.classes) == 2:
+        return "the second class where the score is positive, else the first"
+    return "the class of the highest score, the first of equal ones"
 
 
 def _reading(linear: Linear) -> dict | None:

@@ -9,7 +9,7 @@ from tamis.data.columns import date_parts
 from tamis.exporting.forms import standalone
 from tamis.exporting.inputs.fields import ONE_TEXT
 from tamis.exporting.inputs.texts import Text
-from tamis.exporting.linear import LINKS, Linear
+from tamis.exporting.linear import LINKS, LOG, Linear
 
 _MARK = "# " + "-" * 96 + "\n"
 _HEAD = '''"""{title}, written by tamis {version}; it needs nothing but Python.
@@ -53,6 +53,7 @@ def constants(linear: Linear) -> dict:
         "CLASSES": linear.classes or [],
         "LABELS": linear.labels,
         "LINK": linear.link,
+        "LARGEST_SCORE": linear.largest_score if linear.link == LOG else None,
         "LINES": [] if linear.lines is None else linear.lines.tolist(),
         "INTERCEPTS": linear.intercepts.tolist(),
         "WEIGHTS": dict(zip(linear.columns.tolist(), weights, strict=True)),

@@ -15,10 +15,11 @@ import tamis
 from tamis.base.fast_checks import check_sparse
 from tamis.data.columns.date_parts import DAY
 from tamis.exporting.inputs.fields import Field
-from tamis.exporting.linear import LOGISTIC, Linear
+from tamis.exporting.linear import LOG, LOGISTIC, Linear
 from tamis.system.terminal import for_markdown
 
 TRIED = 400  # scales that are tried
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # of the means of the table
 BARS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # probabilities of the table
 
 
@@ -199,7 +200,10 @@ def _meaning(linear: Linear, card: Card) -> list[str]:
     """What a sum of points says."""
     if linear.classes is None:
         begun = -card.threshold / card.scale
-        return [f"The number is {begun:.6g} and the points divided by {card.scale:.6g}."]
+        sum_of_points = f"is {begun:.6g} and the points divided by {card.scale:.6g}."
+        if linear.link == LOG:
+            return _means(linear, card, f"The score {sum_of_points}")
+        return [f"The number {sum_of_points}"]
     first, second = (for_markdown(name) for name in linear.classes)
     lines = [f"More than {card.threshold:.2f} points: {second}; else {first}."]
     if linear.link != LOGISTIC:
@@ -209,6 +213,19 @@ def _meaning(linear: Linear, card: Card) -> list[str]:
     for share in BARS if slope > 0 else ():
         score = (np.log(share / (1.0 - share)) - offset) / slope
         lines.append(f"| {score * card.scale + card.threshold:.1f} | {share:.0%} |")
+    return lines
+
+
+def _means(linear: Linear, card: Card, score: str) -> list[str]:
+    """How the mean follows from the points, with round means about that of no points."""
+    largest = linear.largest_score
+    mean_of_score = f"The mean is exp(score); a score above {largest:.6g} counts as {largest:.6g}."
+    lines = [f"{score} {mean_of_score}", "", "| points | mean |", "| ---: | ---: |"]
+    middle = _round(np.exp(np.array([min(-card.threshold / card.scale, largest)])))[0]
+    for mean in (middle * factor for factor in FACTORS):
+        if (score_of_mean := np.log(mean)) <= largest:
+            points = score_of_mean * card.scale + card.threshold
+            lines.append(f"| {points:.1f} | {mean:.6g} |")
     return lines
 
 

@@ -15,7 +15,7 @@ from tamis.exporting.forms.sql_fields import (
     text,
 )
 from tamis.exporting.inputs.fields import ONE_TEXT
-from tamis.exporting.linear import IDENTITY, LINKS, SOFTMAX, Linear
+from tamis.exporting.linear import IDENTITY, LINKS, LOG, SOFTMAX, Linear
 from tamis.system.spelling import option
 
 DIALECTS = (SQLITE, POSTGRESQL, DUCKDB)
@@ -37,6 +37,8 @@ def sql_of(linear: Linear, dialect: str = "sqlite", table: str = "rows") -> str:
     outer = [f"  {value} AS {prefix}_{name}" for name, value in _answers(linear, scores, dialect)]
     head = f"-- {_line(linear.title)}, written by tamis {tamis.__version__} for {dialect}\n"
     head += f"-- {LINKS[linear.link]}\n"
+    if linear.link == LOG:
+        head += f"-- largest_score: {number(linear.largest_score)}\n"
     told = enumerate(linear.classes or [])
     head += "".join(f"-- {place}: {label!r}\n" for place, label in told)
     selected = ",\n".join(["  scored.*", *outer])
@@ -116,9 +118,13 @@ def _score(linear: Linear, output: int, dialect: str) -> str:
 # --------------------------------------------------------------------------- answers
 def _answers(linear: Linear, scores: list[str], dialect: str) -> list[tuple[str, str]]:
     """Names and expressions of what is made from the scores."""
+    marks, found = _marks(linear), list[tuple[str, str]]()
+    if linear.link == LOG:
+        largest = number(linear.largest_score)
+        means = (f"EXP({_bounded(score, largest)})" for score in scores)
+        return [(f"prediction{mark}", mean) for mark, mean in zip(marks, means, strict=True)]
     if linear.classes is None:
         return []
-    marks, found = _marks(linear), []
     if linear.link != IDENTITY:
         found += _probabilities(linear, scores, marks, dialect)
     classes = [_constant(label, dialect) for label in linear.classes]
@@ -156,9 +162,9 @@ def _probabilities(linear, scores, marks, dialect) -> list[tuple[str, str]]:
     return [(name, f"{part} / ({total})") for name, part in zip(names, parts, strict=True)]
 
 
-def _bounded(value: str) -> str:
+def _bounded(value: str, largest: str = EDGE) -> str:
     """A number whose exp is one; of a missing one nothing."""
-    high, low = f"WHEN {value} > {EDGE} THEN {EDGE}", f"WHEN {value} < -{EDGE} THEN -{EDGE}"
+    high, low = f"WHEN {value} > {largest} THEN {largest}", f"WHEN {value} < -{EDGE} THEN -{EDGE}"
     return f"(CASE {high} {low} ELSE {value} END)"
 
 

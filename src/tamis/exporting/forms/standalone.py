@@ -11,7 +11,8 @@ from tamis.data.columns.date_parts import date_entries, read_date
 
 CLASSES: list = []  # of two classes a score above 0 speaks for the second; empty: numbers
 LABELS = False  # whether a row has any number of the classes
-LINK = "identity"  # or logistic, one-vs-rest, softmax
+LINK = "identity"  # or logistic, one-vs-rest, softmax, log
+LARGEST_SCORE = 0.0  # of the link log: what a larger score counts as
 LINES: list = []  # slope and offset of each score in its probability, where they are not 1 and 0
 INTERCEPTS: list = [0.0]
 WEIGHTS: dict = {}  # column: its weight in each score
@@ -48,10 +49,12 @@ def score(row):
 
 
 def predict(row):
-    """Class of a row, 0 or 1 of each label, or the number itself."""
+    """Class of a row, 0 or 1 of each label, or the number: the score, or its mean by the link."""
     scores = score(row)
     if not CLASSES:
-        return scores
+        if LINK != "log":
+            return scores
+        return [_mean(one) for one in scores] if isinstance(scores, list) else _mean(scores)
     if LABELS:
         return [int(one > 0) for one in scores]
     if len(CLASSES) == 2:
@@ -61,7 +64,7 @@ def predict(row):
 
 def predict_proba(row):
     """Probabilities of the classes, in their order."""
-    if LINK == "identity":
+    if LINK in ("identity", "log"):
         raise ValueError("this model gives no probabilities")
     scores = score(row)
     scores = scores if isinstance(scores, list) else [scores]
@@ -78,6 +81,11 @@ def predict_proba(row):
         return [0.5 * (1.0 - math.tanh(0.5 * scores[0])), likely[0]]
     total = sum(likely)
     return [part / total if total > 0 else 1.0 / len(likely) for part in likely]
+
+
+def _mean(score):
+    """The mean of the number at a score."""
+    return math.exp(min(score, LARGEST_SCORE))
 
 
 def _entries(row):

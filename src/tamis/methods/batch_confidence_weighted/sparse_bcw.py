@@ -6,7 +6,6 @@ from copy import copy
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.estimator import take_asked
 from tamis.base.estimators.selector import Selector
@@ -250,12 +249,6 @@ class SparseBCWClassifier(Selector, BatchModel):
         matrix, beliefs, shape = take_asked(self, X), self._belief, self._targets.decision
         variance = np.column_stack([belief.variances(matrix) for belief in beliefs])
         return shape(score_blocks(beliefs, matrix)), shape(variance)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
 
     @property
     def coef_(self):

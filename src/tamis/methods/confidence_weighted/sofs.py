@@ -1,8 +1,5 @@
 """Second-order online feature selection: AROW that keeps the surest features."""
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
 from tamis.base.estimators.selector import Selector
 from tamis.base.parameters import ABOVE, COUNT, estimator, parameter
 from tamis.methods.confidence_weighted.estimator import WeightedConfidentClassifier
@@ -80,9 +77,3 @@ class SOFSClassifier(Selector, WeightedConfidentClassifier):
                 "fit with warm_start=False."
             )
         return super()._renew(engine, model, targets, n_features, is_fit)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask

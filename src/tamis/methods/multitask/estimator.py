@@ -19,10 +19,10 @@ from tamis.base.estimators.group_batch import (
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.feature_groups import take_groups
 from tamis.base.parameters import TERM, TermLike, estimator, parameter
-from tamis.base.validation import half_fitted, take_matrix
-from tamis.methods.multitask.answers import ClassesByTask, NumbersByTask
+from tamis.base.validation import half_fitted, take_matrix, take_offset
 from tamis.methods.multitask.blocks import MEANINGS, PENALTIES, L1Weight, TaskPenalty, blocks_of
 from tamis.methods.multitask.labels import TaskTargets, of_rows
+from tamis.methods.multitask.offsets import OffsetClassesByTask, OffsetNumbersByTask
 from tamis.solvers.path.design import TaskDesign
 from tamis.solvers.path.inner.models import GramStore
 from tamis.solvers.path.loop import Blocks, score_own
@@ -108,7 +108,9 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
         inside = float(self.l1_weight) if reads_l1(group_penalty(self)) else 0.0
         return take_groups(None, n_columns, group_weights=1.0, l1_weights=inside)
 
-    def _problem(self, taken: Taken, task=None, **beside) -> tuple[TaskTargets, Problem]:
+    def _problem(
+        self, taken: Taken, task=None, offset=None, **beside
+    ) -> tuple[TaskTargets, Problem]:
         """Weights sum to 1 in every task; rows of weight 0 are gone, and tasks of no others too."""
         found = of_rows(task, taken.given)[taken.kept]
         targets, codes = TaskTargets.of(taken.targets, found)
@@ -116,7 +118,9 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
         weights = taken.weights / np.bincount(codes, weights=taken.weights)[codes]
         rows = taken.rows._replace(data=taken.rows.data.astype(np.float64, copy=False))
         design = TaskDesign(rows, codes, weights, tasks, targets.outputs, self.fit_intercept)
-        smooth = bind_loss(self._loss(), taken.targets, taken.columns, weights)
+        if offset is not None:
+            offset = take_offset(offset, taken.given)[taken.kept]
+        smooth = bind_loss(self._loss(), taken.targets, taken.columns, weights, offset)
         blocks = self._blocks(rows.n_features)
         return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramStore())
 
@@ -140,7 +144,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
 
 
 @estimator(kw_only=True)
-class MultiTaskClassifier(ClassesByTask, LikelyClassifier, MultiTask):  # type: ignore[misc]
+class MultiTaskClassifier(OffsetClassesByTask, LikelyClassifier, MultiTask):  # type: ignore[misc]
     """Batch classifier of several tasks that choose their features together.
 
     {family}
@@ -165,7 +169,7 @@ class MultiTaskClassifier(ClassesByTask, LikelyClassifier, MultiTask):  # type: 
 
 
 @estimator(kw_only=True)
-class MultiTaskRegressor(NumbersByTask, Regressor, MultiTask):  # type: ignore[misc]
+class MultiTaskRegressor(OffsetNumbersByTask, Regressor, MultiTask):  # type: ignore[misc]
     """Batch regressor of several tasks that choose their features together.
 
     {family}

@@ -369,9 +369,3 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         """The weights of the kept columns."""
         result = self._result
         return Weights(result.columns, result.weights, result.bias)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.selector import Selector
@@ -81,12 +80,6 @@ class Claiming(Selector, Estimator):
         if not isinstance(targets, ClassTargets):
             raise AttributeError(f"{type(self).__name__} has classes_ once it has seen classes.")
         return targets.classes
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,6 +2,8 @@
 becoming dense.
 """
 
+from copy import copy
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -155,8 +157,7 @@ class Design:
 
     def picked(self, columns: np.ndarray) -> "Design":
         """A copy of some columns."""
-        part = object.__new__(type(self))
-        part.__dict__.update(vars(self))
+        part = copy(self)
         part.X, part.means, part.asked = self.X[:, columns], self.means[columns], (None, None)
         part.lengths = None
         return part
@@ -277,8 +278,7 @@ class TaskDesign:
 
     def picked(self, columns: np.ndarray) -> "TaskDesign":
         """The same rows, of which only some columns have weights."""
-        part = object.__new__(type(self))
-        part.__dict__.update(vars(self))
+        part = copy(self)
         part.columns = columns if self.columns is None else self.columns[columns]
         part.means = self.means[columns]
         return part

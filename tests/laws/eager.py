@@ -17,16 +17,21 @@ def soft(v, a):
 
 
 class Penalty:
-    """l1 |w| + l2 w^2 / 2, perhaps w >= 0, from a term of tamis."""
+    """l1 |w| + l2 w^2 / 2, perhaps w >= 0, from a term of tamis; of each column with a weight and a
+    sign.
+    """
 
-    def __init__(self, term=None):
-        self.l1, self.l2 = term.rates() if term is not None else (0.0, 0.0)
-        self.positive = bool(getattr(term, "positive", 0.0))
+    def __init__(self, term=None, weights=1.0, signs=0.0):
+        l1, l2 = term.rates() if term is not None else (0.0, 0.0)
+        self.l1, self.l2, self.weights = l1 * weights, l2 * weights, weights
+        positive = np.full(np.shape(signs), bool(getattr(term, "positive", 0.0)))
+        self.low = np.where(positive | (np.asarray(signs) > 0.0), 0.0, -np.inf)
+        self.high = np.where(np.asarray(signs) < 0.0, 0.0, np.inf)
         self.shrinks = hasattr(term, "l1")
 
     def keep(self, w):
         """Projection on the allowed weights."""
-        return np.maximum(w, 0.0) if self.positive else w
+        return np.clip(w, self.low, self.high)
 
     def shrink(self, v, a, b):
         """Minimiser of (w - v)^2 / 2 + a |w| + b w^2 / 2 over the allowed weights."""
@@ -53,7 +58,7 @@ class CappedDescent(Descent):
     """Truncated gradient that spares weights above theta (Langford et al. 2009, eq. 4)."""
 
     def truncate(self, a, b):
-        assert b == 0.0
+        assert not np.any(b)
         self.w = np.where(np.abs(self.w) <= self.term.theta, soft(self.w, a), self.w)
 
 
@@ -68,7 +73,8 @@ class DualAveraging:
         self.total += g
         self.toll += self.penalty.l1 * lifts[0]
         # It never falls, even where eta grows with the data.
-        self.highest = max(self.highest, self.toll + self.term.rho / eta)
+        rho = self.penalty.weights * self.term.rho
+        self.highest = np.maximum(self.highest, self.toll + rho / eta)
         toll = self.highest if self.penalty.shrinks else 0.0  # rho is for penalties with zeros
         self.w = self.penalty.keep(
             -soft(self.total, toll) / (self.penalty.l2 * lifts[1] * t + 1.0 / eta)
@@ -112,7 +118,7 @@ class AdaGrad:
         self.squares += g * g
         metric = self.term.delta + np.sqrt(self.squares)
         metric = np.where(metric > 0, metric, 1.0)  # nothing seen: the weight is 0 and stays so
-        assert not self.penalty.l2
+        assert not np.any(self.penalty.l2)
         self.w = soft(
             self.penalty.keep(self.w - pace * g / metric), eta * self.penalty.l1 * lifts[0] / metric
         )
@@ -133,11 +139,15 @@ def stay_mean(iterates):
     return mean
 
 
-def learn(X, targets, weights, loss, penalty, rule, step, flags, average=False, offset=None):
-    """Weights (outputs, features) and intercepts after one walk over dense rows."""
+def learn(
+    X, targets, weights, loss, penalty, rule, step, flags, average=False, offset=None, columns=()
+):
+    """Weights (outputs, features) and intercepts after one walk over dense rows; `columns` are the
+    weights and signs of their penalties.
+    """
     intercept, auto_eta, auto_alpha = flags
     kind = RULES[type(rule).__qualname__]
-    models = [kind(rule, Penalty(penalty), X.shape[1]) for _ in targets.T]
+    models = [kind(rule, Penalty(penalty, *columns), X.shape[1]) for _ in targets.T]
     biases = [kind(rule, Penalty(), 1) for _ in targets.T]
     walks, drifts = [[] for _ in models], [[] for _ in models]
     norms, nulls = [], []

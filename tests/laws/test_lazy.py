@@ -18,6 +18,7 @@ from tamis.solvers.first_order.state import Engine
 from tamis.terms import (
     L1,
     Averaged,
+    ByColumn,
     Constant,
     Descent,
     DualAveraging,
@@ -38,7 +39,7 @@ FLAGS = [(1.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.
 # fallen a little.
 LEDGERS = {
     "as shipped": {},
-    "settled often": {"SETTLE_EVERY": 5.0},
+    "settled often": {"FLUSH_EVERY": 5.0},
     "settled on scale": {"SMALLEST": 0.7},
 }
 
@@ -63,12 +64,27 @@ def is_valid(loss, penalty, rule, step, average):
     return True
 
 
-def lazy(X, targets, weights, loss, penalty, rule, step, flags, average, codes=None, n_jobs=1):
+def lazy(
+    X,
+    targets,
+    weights,
+    loss,
+    penalty,
+    rule,
+    step,
+    flags,
+    average,
+    codes=None,
+    n_jobs=1,
+    columns=None,
+):
+    rule = rule if columns is None else ByColumn(rule)
     engine = Engine(
         (loss, penalty, Averaged(rule) if average else rule, step),
         flags,
         X.shape[1],
         targets.shape[1],
+        columns,
     )
     coded = EncodedTargets(targets if codes is None else codes)
     engine.learn(tiny.trusted(X), coded, weights, n_jobs=n_jobs)
@@ -200,6 +216,41 @@ def test_tiny_data_is_sparse_enough_to_test_zeros(interpreted, rule, penalty):
     strong = lazy(*rows(), Logistic(), penalty, rule, Constant(0.5), (1.0, 0.0, 0.0), False)[0]
     free = lazy(*rows(), Logistic(), Free(), rule, Constant(0.5), (1.0, 0.0, 0.0), False)[0]
     assert (strong == 0.0).sum() > (free == 0.0).sum()
+
+
+@pytest.mark.parametrize("lazy_state", LEDGERS)
+@pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_weights_and_signs_of_columns(interpreted, rule, average, lazy_state):
+    """One output and three, under every penalty; what a ridge cannot be multiplied by is refused
+    elsewhere.
+    """
+    interpreted(**LEDGERS[lazy_state])
+    X, _, weights = rows()
+    real = tiny.numbers(X, 3, seed=1)
+    signs, count = np.array([0.0, 1.0, -1.0, 0.0, 1.0, -1.0]), 0
+    every = itertools.product([Logistic(), Squared()], PENALTIES, FLAGS, [1, 3])
+    for k, (loss, penalty, flags, outputs) in enumerate(every):
+        step = [InverseSqrt(0.3, 5.0), Constant(0.1)][k % 2]
+        ridge = penalty.rates()[1] > 0.0
+        if not is_valid(loss, penalty, rule, step, average) or (ridge and average):
+            continue
+        any_weight = np.array([0.5, 0.0, 1.0, 3.0, 0.1, 0.0])
+        column_weights = (
+            np.ceil(any_weight).clip(0.0, 1.0)
+            if ridge and isinstance(rule, Descent)
+            else any_weight
+        )
+        terms = (loss, penalty, rule, step, flags, average)
+        y = real[:, :outputs] if isinstance(loss, Squared) else np.sign(real[:, :outputs])
+        y = np.ascontiguousarray(y)
+        columns = np.array([column_weights, signs])
+        wanted = eager.learn(X, y, weights, *terms, columns=columns)
+        found = lazy(X, y, weights, *terms, columns=columns)
+        assert apart(found, wanted) <= TOLERANCE, terms
+        assert (found[0] * signs >= 0.0).all()
+        count += 1
+    assert count >= 10
 
 
 @pytest.mark.parametrize("loss", [Poisson(), Squared()], ids=repr)

@@ -262,7 +262,7 @@ def check_scores(X, outputs: int, what: str = "the scores") -> None:
     )
 
 
-def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
+def class_spans(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:
     """Cuts of a chunk where a class is met for the first time: a class exists from its first row
     on, not from its chunk on.
     """
@@ -272,10 +272,11 @@ def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
     check_length(y, n_rows)
     values, starts = np.unique(y, return_index=True)
     starts = np.sort(starts[~np.isin(values, known)])
-    if positive:
+    if signed:
         if len(starts) and 1 <= len(known) <= 2:
             raise ValueError(
-                "With positive=True a model of two classes cannot be turned into one of more; "
+                "With positive=True, or signs of columns, a model of two classes cannot be turned "
+                "into one of more; "
                 "name all classes in the first partial_fit call."
             )
         return [(0, n_rows)]

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_regressor
 
+from tamis.base.column_penalties import is_by_column, is_positive
 from tamis.base.parameters import take_term
 from tamis.terms.learning_rates import LEARNING_RATES, PassiveAggressive
 from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
-from tamis.terms.optimizers import Averaged
+from tamis.terms.optimizers import Averaged, ByColumn
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 
 AUTO_ALPHA = 1e-4  # in units of (slope at score 0) x (norm of a row)
@@ -57,17 +58,17 @@ def check_targets(loss, targets: np.ndarray) -> None:
         )
 
 
-def penalty_of(alpha, l1_ratio: float, positive: bool):
+def penalty_of(alpha, l1_ratio: float, positive):
     """Penalty term and whether its strength is automatic."""
     automatic = isinstance(alpha, str)
     strength = AUTO_ALPHA if automatic else float(alpha)
     l1, l2 = strength * l1_ratio, strength * (1.0 - l1_ratio)
-    sign = float(positive)
+    sign = float(is_positive(positive))
     if l1 and l2:
         return ElasticNet(l1, l2, sign), automatic
     if l1:
         return L1(l1, sign), automatic
-    return (Ridge(l2, sign) if l2 or positive else Free()), automatic
+    return (Ridge(l2, sign) if l2 or sign else Free()), automatic
 
 
 def learning_rate_of(learning_rate, eta, automatic_eta: float):
@@ -134,6 +135,7 @@ def compose(
                 f"common schedule for {penalty!r} and {optimizer!r}. "
                 "Use penalty=None with optimizer='descent', or another step."
             )
+    optimizer = ByColumn(optimizer) if is_by_column(model) else optimizer
     optimizer = Averaged(optimizer) if model.average else optimizer
     flags = float(model.fit_intercept), float(auto_eta), float(auto_alpha)
     return FirstOrderModel((loss, penalty, optimizer, learning_rate), flags)

@@ -61,9 +61,10 @@ def objection(model: Any, merge: str) -> str:
         if engine.kept.size:
             return "partitions keep different features"
         return ""
-    if isinstance(engine.terms[2], Averaged):
+    optimizer = engine.terms[2]
+    if isinstance(optimizer, Averaged):
         return "its averages are kept a feature's stay each; pass average=False"
-    if isinstance(engine.terms[2], CappedDescent):
+    if isinstance(getattr(optimizer, "optimizer", optimizer), CappedDescent):
         return "each weight remembers what it has paid; pass theta=inf"
     if merge == "precision":
         return "merge='precision' is for confidence-weighted models, which have precisions"

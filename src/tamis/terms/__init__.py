@@ -24,8 +24,16 @@ from tamis.terms.losses import (
     Squared,
     SquaredHinge,
 )
-from tamis.terms.optimizers import FTRL, AdaGrad, Averaged, CappedDescent, Descent, DualAveraging
-from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
+from tamis.terms.optimizers import (
+    FTRL,
+    AdaGrad,
+    Averaged,
+    ByColumn,
+    CappedDescent,
+    Descent,
+    DualAveraging,
+)
+from tamis.terms.penalties import L1, ElasticNet, Free, Ridge, Signed
 
 __all__ = [
     "FTRL",
@@ -34,6 +42,7 @@ __all__ = [
     "AROWGain",
     "AdaGrad",
     "Averaged",
+    "ByColumn",
     "CWGain",
     "CappedDescent",
     "Constant",
@@ -56,6 +65,7 @@ __all__ = [
     "SCWGain",
     "SOPGain",
     "Sides",
+    "Signed",
     "SparseGroup",
     "Squared",
     "SquaredHinge",

@@ -15,6 +15,7 @@ class LazyState(NamedTuple):
     base: float = 0.0  # a number of the optimizer's own
     sum_scales: float = 0.0  # sum of the scale over all steps
     sum_scaled_l1: float = 0.0  # sum of scale times cumulative_l1 over all steps
+    ridge: float = 0.0  # strength of the ridge at the last step, times all steps
 
 
 @term_method
@@ -148,6 +149,32 @@ def _always(self):
 def depends_on_row(self):
     """Whether a step size depends on the loss or the norm of the row."""
     return self.depends_on_row()
+
+
+@term_method
+def columns(self):
+    """How many numbers an optimizer stores for each cell."""
+    return self.columns()
+
+
+def _weighted_l1(self, lazy, weight):
+    return LazyState(
+        lazy.steps,
+        lazy.scale,
+        weight * lazy.cumulative_l1,
+        lazy.base,
+        lazy.sum_scales,
+        lazy.sum_scaled_l1,
+        lazy.ridge,
+    )
+
+
+@term_method(otherwise=_weighted_l1)
+def weighted_lazy(self, lazy, weight):
+    """The lazy state as a column reads it whose penalty is multiplied by `weight`. Without the
+    method an optimizer takes weights of L1 alone.
+    """
+    return self.weighted_lazy(lazy, weight)
 
 
 @term_method

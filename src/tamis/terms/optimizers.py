@@ -19,7 +19,9 @@ from tamis.terms.methods import (
     caches_weights,
     charge_step,
     clip_step,
+    columns,
     current_weight,
+    final_weight,
     flush_cell,
     flush_urgency,
     from_stored,
@@ -27,7 +29,9 @@ from tamis.terms.methods import (
     step_scale,
     subgradient_sign,
     to_stored,
+    weighted_lazy,
 )
+from tamis.terms.penalties import Signed
 
 
 @term
@@ -81,6 +85,12 @@ class Descent(NamedTuple):
         state[0, cell] = to_stored(
             penalty, lazy.scale * from_stored(penalty, state[0, cell], lazy.cumulative_l1), 0.0
         )
+
+    def weighted_lazy(self, lazy, weight):
+        # All columns share one scale, which only a ridge lowers: of a weight 0 or 1 then.
+        rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        scale = lazy.scale if weight != 0.0 else 1.0
+        return LazyState(lazy.steps, scale, weight * lazy.cumulative_l1, *rest)
 
     def step_scale(self, norm, gradient):
         return 1.0 / (norm * norm)
@@ -220,6 +230,12 @@ class DualAveraging(NamedTuple):
         scale = 1.0 / (l2 * penalty_scales[1] * lazy.steps + 1.0 / eta)
         return scale, max(lazy.cumulative_l1, base + self.rho / eta), base
 
+    def weighted_lazy(self, lazy, weight):
+        # 1 / scale = ridge + 1 / eta, of which the weight multiplies the ridge.
+        scale = lazy.scale / (1.0 + (weight - 1.0) * lazy.ridge * lazy.scale)
+        rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        return LazyState(lazy.steps, scale, weight * lazy.cumulative_l1, *rest)
+
     def flush_urgency(self):
         return False
 
@@ -297,6 +313,11 @@ class FTRL(NamedTuple):
             lazy.cumulative_l1 + eta * l1 * penalty_scales[0],
             lazy.base + eta * l2 * penalty_scales[1],
         )
+
+    def weighted_lazy(self, lazy, weight):
+        rest = (lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        charged = weight * lazy.cumulative_l1, weight * lazy.base
+        return LazyState(lazy.steps, lazy.scale, *charged, *rest)
 
     def flush_urgency(self):
         return False
@@ -401,6 +422,80 @@ class AdaGrad(NamedTuple):
 
 
 @term
+class ByColumn(NamedTuple):
+    """Any optimizer under penalties with a weight and a sign of each column.
+
+    Two more numbers of a cell hold them: what multiplies the penalty, and whether the cell's weight
+    must not be negative (1) or positive (-1).
+    """
+
+    optimizer: Any
+
+    def columns(self):
+        return columns(self.optimizer) + 2
+
+    def adapts(self):
+        return adapts(self.optimizer)
+
+    def takes_any_step(self):
+        return self.optimizer.takes_any_step()
+
+    def signs(self, sign):
+        return *self.optimizer.signs(sign), 1.0, 1.0
+
+    def objection(self, penalty, averaged):
+        return "an estimator makes it itself, of its penalty_weights and positive"
+
+    def current_weight(self, state, penalty, cell, lazy):
+        row = columns(self.optimizer)
+        signed = Signed(penalty, state[row + 1, cell])
+        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
+        return current_weight(self.optimizer, state, signed, cell, own) * (own.scale / lazy.scale)
+
+    def caches_weights(self):  # a division a cell
+        return True
+
+    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+        row = columns(self.optimizer)
+        signed = Signed(penalty, state[row + 1, cell])
+        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
+        ratio = lazy.scale / own.scale
+        numbers = weight * ratio, s, x, pace * ratio
+        apply_gradient(self.optimizer, state, signed, cell, *numbers, own)
+
+    def charge_step(self, penalty, eta, lazy, penalty_scales):
+        return charge_step(self.optimizer, penalty, eta, lazy, penalty_scales)
+
+    def flush_urgency(self):
+        return flush_urgency(self.optimizer)
+
+    def flush_cell(self, state, penalty, cell, lazy):
+        row = columns(self.optimizer)
+        signed = Signed(penalty, state[row + 1, cell])
+        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
+        flush_cell(self.optimizer, state, signed, cell, own)
+
+    def step_scale(self, norm, gradient):
+        return step_scale(self.optimizer, norm, gradient)
+
+    def clip_step(self, eta, hessian_bound, sqnorm):
+        return clip_step(self.optimizer, eta, hessian_bound, sqnorm)
+
+    def affine_weight(self, state, penalty, cell, lazy):
+        row = columns(self.optimizer)
+        signed = Signed(penalty, state[row + 1, cell])
+        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
+        c, d = affine_weight(self.optimizer, state, signed, cell, own)
+        return c, d * state[row, cell]
+
+    def final_weight(self, state, penalty, cell, lazy):
+        row = columns(self.optimizer)
+        signed = Signed(penalty, state[row + 1, cell])
+        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
+        return final_weight(self.optimizer, state, signed, cell, own)
+
+
+@term
 class Averaged(NamedTuple):
     """Any optimizer, its weights averaged over the steps of each feature's present stay in the
     support.
@@ -453,7 +548,8 @@ class Averaged(NamedTuple):
     def flush_cell(self, state, penalty, cell, lazy):
         c0, d0 = affine_weight(self.optimizer, state, penalty, cell, lazy)
         flush_cell(self.optimizer, state, penalty, cell, lazy)
-        opened = LazyState(lazy.steps, 1.0, 0.0, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
+        rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        opened = LazyState(lazy.steps, 1.0, 0.0, *rest)
         c1, d1 = affine_weight(self.optimizer, state, penalty, cell, opened)
         state[state.shape[0] - 1, cell] += (c1 - c0) * lazy.sum_scales - (
             d1 - d0

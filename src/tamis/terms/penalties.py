@@ -7,9 +7,10 @@ nothing. `from_stored` goes from c to u, `to_stored` back.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tamis.numerics.numba import term
+from tamis.terms.methods import from_stored, rates, subgradient_sign, to_stored
 
 
 @term
@@ -138,3 +139,24 @@ class ElasticNet(NamedTuple):
 
     def subgradient_sign(self, weight):
         return math.copysign(1.0, weight)
+
+
+@term
+class Signed(NamedTuple):
+    """A penalty of weights >= 0 where `sign` is above 0, <= 0 where it is below, of any at 0."""
+
+    penalty: Any
+    sign: float
+
+    def rates(self):
+        return rates(self.penalty)
+
+    def from_stored(self, stored, cumulative_l1):
+        weight = from_stored(self.penalty, stored, cumulative_l1)
+        return 0.0 if weight * self.sign < 0.0 else weight
+
+    def to_stored(self, weight, cumulative_l1):
+        return to_stored(self.penalty, weight, cumulative_l1)
+
+    def subgradient_sign(self, weight):
+        return subgradient_sign(self.penalty, weight)

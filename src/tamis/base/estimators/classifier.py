@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from tamis.base.column_penalties import has_signs
 from tamis.base.estimators.estimator import Transformer
 from tamis.base.estimators.explaining import Predictor
 from tamis.base.fast_checks import along_one, check_scores, class_spans
@@ -257,4 +258,4 @@ class ClassStream(Classifier):
         if not self.grow:
             return [(0, n_rows)]
         known = self._targets.classes if begun else [] if classes is None else classes
-        return class_spans(y, n_rows, known, self.positive)
+        return class_spans(y, n_rows, known, has_signs(self.positive))

@@ -18,7 +18,7 @@ from tamis.distributed.summing.tree import Counted, Sums
 from tamis.distributed.visits import Path
 from tamis.solvers.first_order.batch import Slopes, stepped
 from tamis.system.progress import Progress
-from tamis.terms.optimizers import DualAveraging
+from tamis.terms.optimizers import Averaged, ByColumn, DualAveraging
 
 STEPS = 64  # of a sweep
 POWERS = 8  # rounds that look for the direction in which rows are longest
@@ -31,9 +31,12 @@ def objection(model: Any) -> str:
     loss, _, optimizer, _ = model._model().terms
     if is_smooth(loss) and not math.isfinite(loss.hessian_bound()):
         return "a step by many rows at once needs a bound of the loss's second derivative"
-    if isinstance(optimizer, DualAveraging):
+    averaged = isinstance(optimizer, Averaged)
+    while isinstance(optimizer, Averaged | ByColumn):
+        optimizer = optimizer.optimizer
+    if isinstance(optimizer, DualAveraging) and not averaged:
         return ""
-    if isinstance(getattr(optimizer, "optimizer", None), DualAveraging):
+    if isinstance(optimizer, DualAveraging):
         return "its averages are kept a feature's stay each; pass average=False"
     return "its weights are no function of a sum of gradients"
 

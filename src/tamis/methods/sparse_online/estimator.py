@@ -3,8 +3,11 @@ recipes stand on.
 """
 
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from tamis.base.column_penalties import check_ridge, column_penalties, is_by_column
 from tamis.base.estimators.classifier import ClassStream
 from tamis.base.estimators.mean import contents_with_paths
 from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
@@ -13,6 +16,7 @@ from tamis.base.estimators.stream import Growing, HeldOut
 from tamis.base.model_parts import FirstOrderModel, loss_of
 from tamis.base.parameters import (
     ABOVE,
+    ARRAY,
     AUTO,
     BOOL,
     NUMBER,
@@ -23,7 +27,7 @@ from tamis.base.parameters import (
     estimator,
     parameter,
 )
-from tamis.solvers.first_order.state import Engine
+from tamis.solvers.first_order.state import Engine, by_column_of
 from tamis.system.threads import count_threads, locked
 
 
@@ -31,6 +35,14 @@ from tamis.system.threads import count_threads, locked
 class FirstOrder(Growing, HeldOut):
     """Base of the first-order online models; a recipe adds its parameters and `_model`."""
 
+    positive: Any = parameter(
+        False,
+        [BOOL, ARRAY, dict],
+        "Whether weights must not be negative. An array, or a mapping of columns (by index or "
+        "name) to signs, says it of each: 1 holds the weight at 0 or above, -1 at 0 or below, 0 "
+        "leaves it free.",
+        "bool, array-like of shape (n_features,) or dict",
+    )
     average: bool = parameter(
         False,
         [BOOL],
@@ -51,16 +63,44 @@ class FirstOrder(Growing, HeldOut):
         return count_threads(self.n_jobs)
 
     def _begin(self, model: FirstOrderModel, targets, n_features: int, is_fit: bool) -> Engine:
-        return Engine(*model, n_features, targets.outputs)
+        penalties = self._column_penalties(model, n_features) if is_by_column(self) else None
+        return Engine(*model, n_features, targets.outputs, penalties)
+
+    def _column_penalties(self, model: FirstOrderModel, n_features: int):
+        """Weights and signs of the penalties of columns, (2, n_features)."""
+        found = column_penalties(self, n_features)
+        check_ridge(self, model.terms, found[0])
+        return found
 
     def _renew(self, engine, model: FirstOrderModel, targets, n_features, is_fit) -> Engine:
-        if model.terms[2].columns() != engine.terms[2].columns():
+        optimizer, old = model.terms[2], engine.terms[2]
+        by_column = by_column_of(optimizer) is not None
+        if optimizer.columns() != old.columns() or by_column != (by_column_of(old) is not None):
             raise ValueError(
-                f"{type(self).__name__}: `optimizer`, `theta` or `average` changed since the model "
-                "was fitted; call fit with warm_start=False."
+                f"{type(self).__name__}: `optimizer`, `theta`, `average`, or whether columns have "
+                "weights or signs, changed since the model was fitted; call fit with "
+                "warm_start=False."
             )
+        wider = n_features > engine.features
+        penalties = self._renewed_penalties(engine, model, n_features) if by_column else None
         engine.terms, engine.flags = model
-        return engine.grown(n_features) if n_features > engine.features else engine
+        return engine.grown(n_features, penalties) if wider else engine
+
+    def _renewed_penalties(self, engine, model: FirstOrderModel, n_features: int):
+        """Weights and signs of columns; None where nothing that they depend on has changed."""
+        given = getattr(self, "penalty_weights", None), self.positive
+        is_known = given[0] is engine.penalties_from[0] and given[1] is engine.penalties_from[1]
+        if is_known and n_features == engine.features and model.terms[1] == engine.terms[1]:
+            return None
+        penalties = self._column_penalties(model, n_features)
+        if not np.array_equal(penalties[:, : engine.features], engine.column_penalties[:, :, 0]):
+            raise ValueError(
+                f"{type(self).__name__}: the weights or signs of columns changed since the model "
+                "was fitted, and what columns still owe is charged by them; call fit with "
+                "warm_start=False."
+            )
+        engine.penalties_from = given
+        return penalties
 
     @property
     def resolved_params_(self):
@@ -138,6 +178,14 @@ class Penalised(FirstOrder):
         "of the data.",
     )
     l1_ratio: float = parameter(1.0, [SHARE], "Share of L1 in the penalty; the rest is ridge.")
+    penalty_weights: Any = parameter(
+        None,
+        [ARRAY, dict, None],
+        "What multiplies the penalty of each column: an array, or a mapping of columns (by index "
+        "or name) to weights, where others have 1. A column of weight 0 is never penalised.",
+        "array-like of shape (n_features,) or dict",
+        kw_only=True,
+    )
 
 
 @estimator

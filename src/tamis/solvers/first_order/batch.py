@@ -96,4 +96,5 @@ def _charged(
     begun = old._replace(steps=old.steps + rows, base=paid)
     scale, cumulative_l1, base = optimizer.charge_step(penalty, eta, begun, penalty_scales)
     sums = old.sum_scales + scale, old.sum_scaled_l1 + scale * cumulative_l1
-    return tuple(map(float, (begun.steps, scale, cumulative_l1, base, *sums)))
+    ridge = penalty.rates()[1] * penalty_scales[1] * begun.steps
+    return tuple(map(float, (begun.steps, scale, cumulative_l1, base, *sums, ridge)))

@@ -25,6 +25,7 @@ from tamis.terms.methods import (
     gradient_unit,
     hessian_bound,
     implicit_gradient,
+    rates,
     step_scale,
     step_size,
 )
@@ -50,7 +51,8 @@ def advance(optimizer, penalty, eta, lazy, penalty_scales):
     """The lazy state after one more step."""
     scale, cumulative_l1, base = charge_step(optimizer, penalty, eta, lazy, penalty_scales)
     sum_scales, sum_scaled_l1 = lazy.sum_scales + scale, lazy.sum_scaled_l1 + scale * cumulative_l1
-    return LazyState(lazy.steps, scale, cumulative_l1, base, sum_scales, sum_scaled_l1)
+    ridge = rates(penalty)[1] * penalty_scales[1] * lazy.steps
+    return LazyState(lazy.steps, scale, cumulative_l1, base, sum_scales, sum_scaled_l1, ridge)
 
 
 @inlined
@@ -58,13 +60,15 @@ def flush_all(optimizer, penalty, state, lazy):
     """Flush all cells; returns the lazy state with scale 1 and cumulative L1 0."""
     for cell in range(np.uint64(state.shape[1])):
         flush_cell(optimizer, state, penalty, cell, lazy)
-    return LazyState(lazy.steps, 1.0, 0.0, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
+    rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+    return LazyState(lazy.steps, 1.0, 0.0, *rest)
 
 
 @inlined
 def begin_step(lazy):
     """The lazy state at the start of its next step."""
-    steps, rest = lazy.steps + 1.0, (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
+    steps = lazy.steps + 1.0
+    rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
     return LazyState(steps, lazy.scale, lazy.cumulative_l1, *rest)
 
 
@@ -72,7 +76,7 @@ def begin_step(lazy):
 def as_floats(lazy):
     """The numbers of a lazy state: faster to return to Python than a named tuple."""
     balance = lazy.steps, lazy.scale, lazy.cumulative_l1
-    return *balance, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1
+    return *balance, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge
 
 
 @inlined

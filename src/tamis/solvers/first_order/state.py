@@ -24,12 +24,13 @@ from tamis.solvers.first_order.loop_weights import (
 from tamis.system.memory import check_memory
 from tamis.system.schema import array, floats, number, size, term, tuple_of
 from tamis.terms.methods import LazyState, gradient_unit
+from tamis.terms.optimizers import Averaged, ByColumn
 
 OPEN = tuple(LazyState())  # before the first step; loops name its numbers
 STEP = term(
     "step_size", good=lambda learning_rate: 0.0 < learning_rate.step_size(2.0, 1.0, 1.0) < np.inf
 )
-LAZY_STATE = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
+LAZY_STATE = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 6)
 CELLS = {"cells": lambda optimizer, _: optimizer.columns()}  # numbers of a cell
 SHARE = 32  # outputs that are worth a thread: much of what a nonzero costs they share
 COPIES = 8  # nonzeros a column from which on a copy of the cells pays for itself
@@ -82,14 +83,21 @@ class Engine:
         "lazy": LAZY_STATE,
         "bias_lazy": LAZY_STATE,
         "stats": floats(3, least=0.0),
+        "penalties_from": None,
     }
+    penalties_from: tuple = (
+        None,
+        None,
+    )  # parameters that the weights and signs of columns are read from
 
-    def __init__(self, terms, flags, features: int, outputs: int):
+    def __init__(self, terms, flags, features: int, outputs: int, column_penalties=None):
         self.terms = terms  # loss, penalty, optimizer, learning rate
         self.flags = flags  # intercept, automatic eta, automatic alpha
         self.outputs = outputs
         self.state = _empty(terms[2].columns(), features, outputs)
         self.bias = _empty(terms[2].columns(), 1, outputs)
+        if column_penalties is not None:
+            self.column_penalties[:] = column_penalties[:, :, None]
         self.costs = nothing_charged(outputs)
         self.lazy, self.bias_lazy = OPEN, OPEN
         self.stats: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -155,6 +163,16 @@ class Engine:
     def _by_output(self, state: np.ndarray) -> np.ndarray:
         """View of a state, (columns, features, outputs)."""
         return state.reshape(len(state), self.features, -1)
+
+    @property
+    def column_penalties(self) -> np.ndarray:
+        """View of the weights and signs of the penalties of columns in the state, (2 or, without,
+        0, features, outputs).
+        """
+        by_column = by_column_of(self.terms[2])
+        stop = 0 if by_column is None else by_column.columns()
+        by_output = self.state.reshape(len(self.state), self.features, self.outputs)
+        return by_output[max(stop - 2, 0) : stop]
 
     def _cut(self, share: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Copies of state, intercepts and losses of some outputs."""
@@ -247,6 +265,7 @@ class Engine:
         """
         other = copy(self)
         other.state = _empty(self.state.shape[0], len(columns), self.outputs)
+        other.column_penalties[:] = self.column_penalties[:, columns]
         return other
 
     def follow(self, other: "Engine", columns: np.ndarray) -> None:
@@ -266,10 +285,12 @@ class Engine:
         )
         return int(found), cells.astype(np.int64), weights
 
-    def grown(self, features: int) -> "Engine":
+    def grown(self, features: int, column_penalties=None) -> "Engine":
         """The engine with more columns at the right, their weights 0."""
         wider = copy(self)
         wider.state = _empty(self.state.shape[0], features, self.outputs)
+        if column_penalties is not None:
+            wider.column_penalties[:] = column_penalties[:, :, None]
         wider.state[:, : self.state.shape[1]] = self.state
         return wider
 
@@ -294,7 +315,9 @@ class Engine:
                 state[k, c::outputs] = factors[k] * old.state[k, source :: self.outputs]
                 bias[k, c::outputs] = factors[k] * old.bias[k, source :: self.outputs]
             costs[:, c] = old.costs[:, source]
+        column_penalties = self.column_penalties[:, :, :1].copy()
         self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
+        self.column_penalties[:] = column_penalties
 
     def flushed(self) -> "Engine":
         """A copy without pending penalties, so that a mean of cells is a mean of weights."""
@@ -342,6 +365,12 @@ class Engine:
             return scores
 
         return RowCalls(learn, score)
+
+
+def by_column_of(optimizer) -> ByColumn | None:
+    """The `ByColumn` that an optimizer is or averages."""
+    inner = optimizer.optimizer if type(optimizer) is Averaged else optimizer
+    return inner if type(inner) is ByColumn else None
 
 
 def nothing_charged(outputs: int) -> np.ndarray:

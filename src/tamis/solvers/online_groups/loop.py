@@ -294,4 +294,4 @@ def count_row(lazy, stats, sqnorm, weight, gradient_at_zero, longest, share):
     stats = update_gradient_stats(
         update_row_stats(stats, 1.0 / t, sqnorm, weight), 1.0 / t, gradient_at_zero
     )
-    return (t, lazy[1], charged, longest, lazy[4], lazy[5]), stats
+    return (t, lazy[1], charged, longest, *lazy[4:]), stats

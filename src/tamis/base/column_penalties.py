@@ -1,0 +1,131 @@
+"""Parameters `penalty_weights` and `positive` into a weight and a sign of each column."""
+
+from collections.abc import Mapping
+from numbers import Integral
+
+import numpy as np
+
+from tamis.terms.optimizers import Descent
+
+_FLAGS = (bool, np.bool_)
+
+
+def is_by_column(model) -> bool:
+    """Whether the parameters of a model name single columns."""
+    weights, signs = getattr(model, "penalty_weights", None), getattr(model, "positive", False)
+    return weights is not None or type(signs) not in _FLAGS
+
+
+def is_positive(positive) -> bool:
+    """Whether no weight at all must be negative."""
+    return type(positive) in _FLAGS and bool(positive)
+
+
+def has_signs(positive) -> bool:
+    """Whether any weight may be held at 0 or above, or at 0 or below."""
+    return type(positive) not in _FLAGS or bool(positive)
+
+
+def column_penalties(model, n_features: int) -> np.ndarray:
+    """Weights and signs of the penalties of the columns, (2, n_features)."""
+    weights, signs = getattr(model, "penalty_weights", None), model.positive
+    found = np.array([np.ones(n_features), np.zeros(n_features)])
+    if weights is not None:
+        found[0] = _values(model, "penalty_weights", weights, n_features, 1.0)
+        _check_weights(model, found[0])
+    if type(signs) not in _FLAGS:
+        found[1] = _values(model, "positive", signs, n_features, 0.0)
+        wrong = ~np.isin(found[1], (-1.0, 0.0, 1.0))
+        if wrong.any():
+            raise ValueError(
+                f"{type(model).__name__}: positive holds {found[1][wrong][0]:g} for column "
+                f"{np.flatnonzero(wrong)[0]}. A sign is 1 (weight >= 0), -1 (weight <= 0) or 0 "
+                "(any weight)."
+            )
+    return found
+
+
+def check_ridge(model, terms, weights: np.ndarray) -> None:
+    """Refuse weights that an optimizer cannot multiply a ridge by."""
+    _, penalty, optimizer, _ = terms
+    if not penalty.rates()[1] or (weights == 1.0).all():
+        return
+    other = weights[~np.isin(weights, (0.0, 1.0))]
+    if model.average:
+        reason, way = "averages are kept lazily only where one factor shrinks all", "average=False"
+    elif not hasattr(optimizer.optimizer, "weighted_lazy"):
+        reason, way = f"{optimizer.optimizer!r} lacks the method weighted_lazy", "a penalty of L1"
+    elif isinstance(optimizer.optimizer, Descent) and len(other):
+        reason = f"descent divides all columns by one scale, so {other[0]:g} must be 0 or 1"
+        way = "dual averaging, FTRL, or a penalty of L1"
+    else:
+        return
+    raise ValueError(
+        f"{type(model).__name__}: these penalty_weights do not go with {penalty!r}: {reason}. "
+        f"Use {way}."
+    )
+
+
+def _check_weights(model, weights: np.ndarray) -> None:
+    """Refuse weights of a penalty that are negative or not finite, or 0 for every column."""
+    name = type(model).__name__
+    wrong = ~(np.isfinite(weights) & (weights >= 0.0))
+    if wrong.any():
+        raise ValueError(
+            f"{name}: penalty_weights holds {weights[wrong][0]:g} for column "
+            f"{np.flatnonzero(wrong)[0]}. Weights are finite numbers >= 0; 0 is no penalty."
+        )
+    if not (weights.any() or model.grow):
+        raise ValueError(
+            f"{name}: all penalty_weights are 0, so that nothing is penalised. Use alpha=0 for "
+            "that, or leave a weight above 0."
+        )
+
+
+def _values(model, name: str, given, n_features: int, usual: float) -> np.ndarray:
+    """A number a column, from an array or a mapping of some columns; others have the usual one."""
+    found = np.full(n_features, usual)
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            column = _column(model, name, key, n_features)
+            if column < n_features:
+                found[column] = _numbers(model, name, value)
+        return found
+    values = _numbers(model, name, given)
+    if values.ndim != 1 or (len(values) != n_features and not model.grow):
+        raise ValueError(
+            f"{type(model).__name__}: {name} has shape {values.shape}, but X has {n_features} "
+            "features. Give one number a column, or a mapping of some columns."
+        )
+    stop = min(len(values), n_features)  # of columns that come later, as many as there are
+    found[:stop] = values[:stop]
+    return found
+
+
+def _numbers(model, name: str, given) -> np.ndarray:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{type(model).__name__}: {name} holds {given!r}, not numbers.") from None
+
+
+def _column(model, name: str, key, n_features: int) -> int:
+    """Index of a column that a mapping names."""
+    label = f"{type(model).__name__}: {name} names column {key!r}"
+    if isinstance(key, Integral):
+        column = int(key)
+        if 0 <= column < n_features or (model.grow and column >= 0):
+            return column
+        raise ValueError(f"{label}, but X has {n_features} features, counted from 0.")
+    if model.grow:
+        raise ValueError(f"{label}; with grow=True name columns by their indices.")
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise ValueError(
+            f"{label}, but X has no names of columns. Name columns by their indices, or fit a "
+            "DataFrame."
+        )
+    matches = np.flatnonzero(names == key)
+    if not len(matches):
+        raise ValueError(f"{label}, which X does not have. Its first column is {names[0]!r}.")
+    return int(matches[0])

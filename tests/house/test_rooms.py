@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import pkgutil
 import re
 from pathlib import Path
 
@@ -195,6 +196,16 @@ def test_modules_that_are_named_exist(path):
             if not (place / word).is_dir():
                 break
             place /= word
+
+
+def test_names_of_the_reference_resolve():
+    """A name that does not ends the build of the documentation."""
+    module = "tamis"
+    for line in (ROOT / "docs/api.rst").read_text().splitlines():
+        if line.startswith(".. currentmodule::"):
+            module = line.split()[-1]
+        elif re.fullmatch(r"   [A-Za-z_][\w.]*", line):
+            assert pkgutil.resolve_name(f"{module}.{line.strip()}"), line
 
 
 # --------------------------------------------------------------------------- the front door

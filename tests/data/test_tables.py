@@ -13,6 +13,7 @@ from tamis import open_rows
 from tamis.data.options import Options
 from tamis.data.rows import ReadError
 from tamis.data.tables import csv
+from tamis.data.tables.layout import Layout
 
 pytestmark = pytest.mark.quick
 
@@ -331,3 +332,9 @@ def test_chunks_of_wide_tables_have_several_rows():
     assert csv.bytes_of_chunk(["a"] * 10, options) == options.chunk_bytes
     assert csv.bytes_of_chunk(["a"] * 100_000, options) == 16 * 8 * 100_000
     assert csv.bytes_of_chunk(["a"] * 10_000_000, options) == 1 << 25
+
+
+@pytest.mark.parametrize("facts", [True, 3, {"columns": [True]}, {"columns": [["a", "number", 1]]}])
+def test_a_damaged_layout_is_refused(facts):
+    with pytest.raises(ValueError, match="layout of a table is damaged"):
+        Layout.from_dict(facts)

@@ -190,3 +190,12 @@ def test_saved_and_continued(interpreted, tmp_path, covariance, many):
     tamis.save(part, tmp_path / "forged.tamis")
     with pytest.raises(ValueError, match=r"Classifier._engine.state, axis 0 of"):
         tamis.load(tmp_path / "forged.tamis")
+
+
+def test_a_mean_of_several_paths_refuses_variances():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    y = (X[:, 0] > 0).astype(int)
+    blocks = [(X[:30], y[:30]), (X[30:], y[30:])]
+    model = tamis.distributed.fit(tamis.AROWClassifier(), blocks, paths=2, progress=False)
+    with pytest.raises(ValueError, match=r"AROWClassifier: .* `paths_`"):
+        model.predict_confidence(X)

@@ -329,6 +329,11 @@ class Layout:
     @classmethod
     def from_dict(cls, facts: dict) -> "Layout":
         """Rebuild one."""
-        return cls(
-            [Column(*entry) for entry in facts["columns"]], facts["missing"], facts["hash_bits"]
-        )
+        try:
+            columns = [Column(*entry) for entry in facts["columns"]]
+            return cls(columns, facts["missing"], facts["hash_bits"])
+        except (TypeError, KeyError, AttributeError, IndexError) as error:
+            raise ValueError(
+                f"the layout of a table is damaged ({type(error).__name__}: {error}). Fit the "
+                "table anew."
+            ) from error

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from tamis.base.estimators.classifier import ClassStream, WeightedClassifier
 from tamis.base.estimators.margins import Margins
-from tamis.base.estimators.mean import contents_with_paths
+from tamis.base.estimators.mean import Mean, contents_with_paths
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import Stream
 from tamis.base.parameters import BOOL, COUNT, NUMBER, estimator, one_of, parameter
@@ -121,6 +121,11 @@ class SecondOrder(Margins, Stream):
     # ------------------------------------------------------------------ what a fit shows
     def _margin_variance(self, X):
         engine, rows = self._asked(X)
+        if isinstance(engine, Mean):
+            raise ValueError(
+                f"{type(self).__name__}: the mean of several paths has no variances. Look at each "
+                "of `paths_`."
+            )
         scores, variances = engine.look(rows)
         shape = self._targets.decision
         return shape(scores), shape(variances)

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from tamis.base.estimators.classifier import Classifier, WeightedClassifier
@@ -52,7 +53,7 @@ class CalibratedClassifier(WeightedClassifier):
         """
         targets, scores = self._scored(X)
         if self._lines is None:
-            raise AttributeError(
+            raise NotFittedError(
                 f"this {type(self).__name__} was fitted with probability=False; fit it again."
             )
         likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])

@@ -108,7 +108,9 @@ class Search:
         if self.tree is not None:
             distance, place = self.tree.query(asked, k=np.arange(1, k + 1), workers=self.n_jobs)
             if place.max(initial=0) == len(self.members):  # a distance is infinite
-                raise ValueError("distances between rows are too large for numbers. Scale them.")
+                raise ValueError(
+                    "distances between rows are too large for numbers. Scale the columns."
+                )
         else:
             with config_context(**TRUSTED):
                 distance, place = self.brute.kneighbors(asked, k)

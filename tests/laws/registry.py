@@ -23,8 +23,10 @@ from tamis.terms import (
     GroupL2,
     InverseSqrt,
     InverseTime,
+    PAGain,
     PassiveAggressive,
     Ridge,
+    SCWGain,
     SparseGroup,
 )
 
@@ -66,6 +68,8 @@ CHOSEN = {
         PassiveAggressive(0.4, 1.0),
         PassiveAggressive(0.4, 2.0),
     ],
+    PAGain: [PAGain(), PAGain(2.25), PAGain(1.0, 0.0), PAGain(1.0, 2.0)],
+    SCWGain: [SCWGain(), SCWGain(1.6), SCWGain(C=2.25), SCWGain(variant=2.0)],
 }
 
 

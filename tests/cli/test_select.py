@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -47,10 +48,10 @@ def test_classes_are_told_by_their_odds(folder, tmp_path, capsys):
         capsys=capsys,
     )
     assert done.code == 0
-    assert done.out.startswith("2 features of 7 at a false discovery rate of 0.1")
+    assert re.match(r"2 features of 7 .* 0\.1", done.out)
     assert "odds of yes" in done.out
     assert "city=chur" in done.out
-    assert "the claim is about the feature or one of them" in done.out
+    assert "one of them" in done.out
     selector = load(tmp_path / "s.tamis")
     assert isinstance(selector, FDRSelector)
     assert {row["name"] for row in selector.table_ if row["qvalue"] <= 0.1} >= {"city=chur"}
@@ -112,7 +113,7 @@ def test_fit_shows_what_may_be_claimed_beside_what_it_kept(folder, tmp_path, cap
         capsys=capsys,
     )
     assert done.code == 0
-    assert "may be claimed at a false discovery rate of 0.1" in done.out
+    assert "may be claimed" in done.out
     assert "q-value" in done.out
     assert ">q-value<" in (tmp_path / "page.html").read_text()
     done = here(

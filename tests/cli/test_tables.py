@@ -123,7 +123,7 @@ def test_a_target_of_many_words_is_refused_in_words(method, tmp_path, capsys):
     (tmp_path / "a.csv").write_text(f"x;price\n{lines}")
     done = here("fit", tmp_path / "a.csv", "--method", method, capsys=capsys)
     assert done.code == 1
-    assert "the target is words, 90 different ones in 90 rows, and no numbers." in done.err
+    assert "90 different" in done.err
     assert "--decimal ," in done.err
     more = ["--method", method, "--decimal", ","]
     assert here("fit", tmp_path / "a.csv", *more, capsys=capsys).code == 0
@@ -181,10 +181,9 @@ def test_the_terminal_speaks_of_options(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("age,city,y\n" + "1,a,0\n,b,1\n2,,1\n" * 30)
     done = here("fit", tmp_path / "a.csv", capsys=capsys)
     assert done.code == 1
-    assert "gaps in age (30 rows, the first in line 3), city (30 rows, the first in line 4)" in (
-        done.err
-    )
-    assert "Pass --missing zero or --missing indicator, or fill them" in done.err
+    assert re.search(r"age \(30 rows, .* line 3\), city \(30 rows, .* line 4\)", done.err)
+    assert "--missing zero" in done.err
+    assert "--missing indicator" in done.err
     assert "missing=" not in done.err
 
 
@@ -192,7 +191,7 @@ def test_gaps_in_the_target_are_about_the_target(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("age,city,y\n" + "1,a,0\n3,b,\n2,a,1\n" * 10)
     done = here("fit", tmp_path / "a.csv", capsys=capsys)
     assert done.code == 1
-    assert "the target 'y' is missing in 10 rows, the first in line 3" in done.err
+    assert re.search("target 'y' .* 10 rows, .* line 3", done.err)
     assert "--on-bad skip" in done.err
     assert "--missing" not in done.err
 
@@ -255,9 +254,7 @@ def test_gaps_are_counted_by_column_not_told_ten_times(tmp_path, capsys):
     path = write(frame_of("gaps"), tmp_path / "a.csv")
     done = here("check", path, capsys=capsys)
     assert done.code == 0
-    assert "rows with a gap are left out: city (17 rows, the first in line 5), height (24 rows" in (
-        done.err
-    )
+    assert re.search(r"left out: city \(17 rows, .* line 5\), height \(24 rows", done.err)
     assert "is missing" not in done.err
 
 
@@ -265,7 +262,7 @@ def test_gaps_in_the_target_are_counted_not_told_ten_times(tmp_path, capsys):
     frame = frame_of("text target")
     frame.loc[3:9, "y"] = None
     done = here("check", write(frame, tmp_path / "a.csv"), capsys=capsys)
-    assert "rows without a target are left out: y (7 rows, the first in line 5)" in done.err
+    assert re.search(r"left out: y \(7 rows, .* line 5\)", done.err)
     assert "every row needs it" not in done.err
     done = here("check", write(frame.assign(y="same"), tmp_path / "b.csv"), capsys=capsys)
     assert "the target is same in all rows" in done.err
@@ -276,7 +273,7 @@ def test_a_class_that_is_called_none_is_explained(tmp_path, capsys):
     frame["y"] = np.where(np.arange(N) % 2, "none", "some")
     done = here("fit", write(frame, tmp_path / "a.csv"), "--target", "y", capsys=capsys)
     assert done.code == 1
-    assert "null and None mean a gap, in any case: call a class otherwise" in done.err
+    assert "null and None mean a gap" in done.err
 
 
 def test_decimal_commas_have_figures_of_numbers(tmp_path, capsys):
@@ -340,7 +337,7 @@ def test_compare_tells_what_was_decided_about_columns(tmp_path, capsys):
     path = write(frame_of("empty column"), tmp_path / "a.csv")
     done = here("compare", path, "--methods", "ftrl", "--runs", 2, capsys=capsys)
     assert done.code == 0, done.err
-    assert "left out, since empty in all rows: nothing" in done.err
+    assert re.search("left out, .*empty.*: nothing", done.err)
 
 
 def test_equal_rows_are_told(tmp_path, capsys):
@@ -393,8 +390,10 @@ def test_bad_lines_keep_their_place_in_predictions(tmp_path, capsys):
     assert skipped.code == blank.code == 0
     assert skipped.out.splitlines() == ["0", "1", *"0" * 9]
     assert blank.out.splitlines() == ["", "0", "1", "", *"0" * 9, *[""] * 12]
-    assert "14 bad lines were skipped; each has no line (--on-bad blank" in skipped.err
-    assert "14 bad lines were skipped; each has an empty line in the output" in blank.err
+    assert "14 bad lines" in skipped.err
+    assert "--on-bad blank" in skipped.err
+    assert "14 bad lines" in blank.err
+    assert "--on-bad blank" not in blank.err
     for done in skipped, blank:
         assert all(f"b.csv, line {k}, column 1" in done.err for k in (2, 5, 15))
         assert "and 4 more" in done.err

@@ -206,14 +206,14 @@ def test_arrays_and_frames_of_dask(client):
     whole = FTRLClassifier().partial_fit(dense, Y, classes=[0, 1])
     assert bits(model) == bits(whole)
     assert model.feature_names_in_[1] == "c1"
-    with pytest.raises(ValueError, match=r"X is cut by columns.*X.rechunk\(\{1: -1\}\)"):
+    with pytest.raises(ValueError, match=r"X\.rechunk\(\{1: -1\}\)"):
         td.fit(FTRLClassifier(), (dx.rechunk((150, 30)), dy), client)
     with pytest.raises(ValueError, match="cut into different blocks of rows"):
         td.fit(FTRLClassifier(), (dx.rechunk((150, 60)), dy), client)
     with pytest.raises(ValueError, match="target=None is no column"):
         td.fit(FTRLClassifier(), parts, client)
     words = dd.from_pandas(frame.assign(city="rome"), npartitions=2)
-    with pytest.raises(TypeError, match="partition 0: columns 'city' hold no numbers"):
+    with pytest.raises(TypeError, match=r"partition 0: .*'city'"):
         td.fit(FTRLClassifier(), words, client, target="label")
 
 
@@ -246,7 +246,7 @@ def test_errors_of_tasks_come_home(client, tmp_path):
         td.fit(FTRLClassifier(), tmp_path / "a.svm", client)
     with pytest.raises(ReadError, match="no file matches"):
         td.fit(FTRLClassifier(), str(tmp_path / "b*.svm"), client)
-    with pytest.raises(TypeError, match=r"client must be None or a distributed.Client"):
+    with pytest.raises(TypeError, match=r"client .*distributed\.Client"):
         td.fit(FTRLClassifier(), BLOCKS, object())
 
 
@@ -323,7 +323,7 @@ def test_nobody_is_waited_for_in_vain(client):
 
 def test_a_cluster_without_workers(client, monkeypatch):
     monkeypatch.setattr(client, "scheduler_info", lambda **given: {"workers": {}})
-    with pytest.raises(TimeoutError, match=r"has had no worker for 0.2 seconds. Start some"):
+    with pytest.raises(TimeoutError, match=r"no worker for 0\.2 seconds"):
         td.fit(FTRLClassifier(), BLOCKS, client, timeout=0.2)
 
 
@@ -342,7 +342,7 @@ def test_a_file_that_one_worker_does_not_see(client, tmp_path):
     try:
         client.run(os.chdir, tmp_path)
         client.run(os.chdir, "/", workers=[other])
-        with pytest.raises(ReadError, match=r"part-2.svm: the worker on .* sees no such file"):
+        with pytest.raises(ReadError, match=r"part-2\.svm: the worker on "):
             td.fit(FTRLClassifier(), "part-*.svm", client)
     finally:
         for worker, folder in before.items():

@@ -41,9 +41,7 @@ def test_a_partition_too_often_or_never_is_an_error(broken, monkeypatch):
 
     monkeypatch.setattr(rounds, "visit", visit)
     for model in (FTRLClassifier(), SGDClassifier()):  # of which one counts its rows
-        with pytest.raises(
-            rounds.AccountError, match=r"path 0 has learnt [\d,]+ rows of partitions"
-        ):
+        with pytest.raises(rounds.AccountError, match=r"path 0 has learnt [\d,]+ rows"):
             td.fit(model, [(sp.csr_matrix(rows), y) for rows, y in BLOCKS])
 
 
@@ -160,7 +158,7 @@ def test_the_smaller_travels(team):
 def test_a_block_that_no_worker_can_hold_is_named(team):
     made = team(2)
     made.memory = lambda home: 10_000
-    with pytest.raises(MemoryError, match=r"block 0 takes \d MiB, but the worker worker 0 has 0"):
+    with pytest.raises(MemoryError, match=r"block 0 .* \d MiB.*worker 0 has 0"):
         td.fit(FTRLClassifier(), BLOCKS)
     made.memory = lambda home: 1 << 30
     submit, opened = made.submit, []
@@ -176,7 +174,7 @@ def test_a_block_that_no_worker_can_hold_is_named(team):
         return list(handles)
 
     made.submit, made.gather = remember, lose
-    with pytest.raises(RuntimeError, match=r"5 times in a row, the last one at block 2\. Most"):
+    with pytest.raises(RuntimeError, match=r"5 times.*block 2"):
         td.fit(FTRLClassifier(), BLOCKS)
 
 

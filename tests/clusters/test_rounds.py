@@ -126,7 +126,7 @@ def test_a_model_of_another_library():
     blocks = [(sp.csr_matrix(rows), y) for rows, y in BLOCKS]
     model = td.fit(SGDClassifier(random_state=0), blocks)
     assert model.classes_.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="several paths of SGDClassifier have no mean"):
+    with pytest.raises(ValueError, match="several paths of SGDClassifier"):
         td.fit(SGDClassifier(), blocks, paths=2)
 
 
@@ -146,7 +146,7 @@ def test_a_mean_is_a_model_but_learns_no_more(tmp_path):
     assert bits(again) == bits(model)
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert np.array_equal(again.selection_probability_, model.selection_probability_)
-    with pytest.raises(ValueError, match="mean of several paths, and means learn no more"):
+    with pytest.raises(ValueError, match="mean of several paths"):
         again.partial_fit(X, Y)
     with pytest.raises(AttributeError, match="has no 'constants'"):
         again.resolved_params_
@@ -298,7 +298,7 @@ def test_a_file_that_changes_meanwhile(tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr(fitting, "_plan", changed)
-    with pytest.raises(ReadError, match=r"part-1.svm: it has changed since it was surveyed"):
+    with pytest.raises(ReadError, match=r"part-1\.svm: it has changed"):
         td.fit(FTRLClassifier(), glob)
 
 
@@ -306,9 +306,9 @@ def test_a_file_that_changes_meanwhile(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
-        ({"how": "run"}, ValueError, "how must be one of 'walk', 'mix', 'sum', 'stages'"),
-        ({"merge": "sum"}, ValueError, "merge must be one of 'mean'"),
-        ({"sweeps": 0}, ValueError, "sweeps must be a whole number from 1 on"),
+        ({"how": "run"}, ValueError, "how .*'run'"),
+        ({"merge": "sum"}, ValueError, "merge .*'sum'"),
+        ({"sweeps": 0}, ValueError, r"sweeps .* 0\."),
         ({"paths": 5}, ValueError, "paths=5 for 4 partitions"),
         ({"format": "csv"}, TypeError, "format: these are for files"),
     ],

@@ -264,7 +264,7 @@ def test_a_sum_without_all_rows_is_an_error(monkeypatch):
         return found._replace(rows=found.rows - (partition.number == 1))
 
     monkeypatch.setattr(tree, "mapped", broken)
-    with pytest.raises(rounds.AccountError, match=r"holds 299 rows of partitions \[0, 1, 2, 3\]"):
+    with pytest.raises(rounds.AccountError, match=r"299 rows.* \[0, 1, 2, 3\]"):
         column_statistics(BLOCKS)
     with pytest.raises(rounds.AccountError, match=r"a sweep has learnt 236 rows, where 300"):
         td.fit(RDAClassifier(), BLOCKS, how="sum")
@@ -290,11 +290,11 @@ def test_a_file_that_has_lost_rows(tmp_path, team, monkeypatch):
 @pytest.mark.parametrize(
     ("model", "given", "said"),
     [
-        (FTRLClassifier(), {}, "no function of a sum of gradients. It is for RDAClassifier"),
+        (FTRLClassifier(), {}, "FTRLClassifier.*RDAClassifier"),
         (RDAClassifier(average=True), {}, "pass average=False"),
         (SieveClassifier(), {}, "Got SieveClassifier"),
         (BCWClassifier(solver="kernel"), {}, "pass solver='auto'"),
-        (BCWClassifier(), {"sweeps": 2}, "as one batch, as its fit does"),
+        (BCWClassifier(), {"sweeps": 2}, "sweeps=2: .*BCWClassifier"),
         (BCWClassifier(), {"checkpoint": "run"}, "no state between its rounds"),
         (LowRankClassifier(threshold="f1"), {}, "pass a number as threshold"),
         (RDAClassifier(), {"paths": 2}, "how='sum' has one path"),

@@ -168,24 +168,16 @@ def test_a_line_without_end_is_refused_in_bounded_memory(tmp_path, name):
 
 def test_the_longest_line_can_be_said(tmp_path):
     (tmp_path / "a.svm").write_bytes(b"1 1:1\n2 " + b"1:1 " * (3 << 18) + b"\n1 1:1\n")
-    with pytest.raises(
-        ReadError, match=r"a\.svm, line 2: the line that begins '2 1:1 .* is longer than 1 MiB"
-    ):
+    with pytest.raises(ReadError, match=r"a\.svm, line 2: .*'2 1:1 .* 1 MiB"):
         list(open_rows(tmp_path / "a.svm", max_line_bytes=1 << 20))
     assert sum(chunk.X.shape[0] for chunk in open_rows(tmp_path / "a.svm")) == 3
-    with pytest.raises(
-        ValueError,
-        match="The 'max_line_bytes' parameter of open_rows must be a whole number of at least "
-        "1048576",
-    ):
+    with pytest.raises(ValueError, match=r"'max_line_bytes' parameter.* 1048576"):
         open_rows(tmp_path / "a.svm", max_line_bytes=1000)
 
 
 def test_a_quote_that_is_never_closed_does_not_take_the_file_into_memory(tmp_path):
     (tmp_path / "a.csv").write_bytes(b'a,b,y\n1,2,0\n1,"2,0\n' + b"1,2,0\n" * (1 << 20))
-    with pytest.raises(
-        ReadError, match=r"a\.csv, line 3: the record that begins .* is longer than 1 MiB"
-    ):
+    with pytest.raises(ReadError, match=r"a\.csv, line 3: .* 1 MiB"):
         list(open_rows(tmp_path / "a.csv", max_line_bytes=1 << 20))
 
 
@@ -198,10 +190,7 @@ def test_a_damaged_file_that_is_taken_up_again(tmp_path):
     rows = open_rows(path, chunk_rows=20_000)
     *_, last = rows
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 4])
-    with pytest.raises(
-        ReadError,
-        match=r"a\.svm\.gz: byte \d+ of its text, where reading is to go on, cannot be reached",
-    ):
+    with pytest.raises(ReadError, match=r"a\.svm\.gz: byte \d+ "):
         list(rows.read(last.position))
 
 

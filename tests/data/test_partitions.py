@@ -77,7 +77,7 @@ def test_files_that_all_count_from_1(files):
 def test_a_column_0_behind_the_first_chunks_is_refused_or_surveyed(files, tmp_path):
     (tmp_path / "late.svm").write_text("1 1:1\n" * 5 + "1 0:1\n")
     late = [files[0], tmp_path / "late.svm"]
-    with pytest.raises(ReadError, match=r"late.svm, line 6, column 3: feature index 0"):
+    with pytest.raises(ReadError, match=r"late\.svm, line 6, column 3: .*index 0"):
         list(open_rows(late, chunk_rows=2))
     rows = open_rows(late, chunk_rows=2)
     list(rows.read()) if rows.survey().base == 0 else pytest.fail("the survey saw no column 0")
@@ -85,7 +85,7 @@ def test_a_column_0_behind_the_first_chunks_is_refused_or_surveyed(files, tmp_pa
 
 
 def test_what_is_said_is_not_decided(files):
-    with pytest.raises(ReadError, match=r"part-2.svm, line 1, column 3: feature index 0"):
+    with pytest.raises(ReadError, match=r"part-2\.svm, line 1, column 3: .*index 0"):
         list(open_rows(files, zero_based=False))
     assert dense(open_rows(files[3], zero_based=True)) == [[0, 0, 0, 1, 0, 0]]
 

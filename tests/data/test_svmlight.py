@@ -152,23 +152,19 @@ def test_bad_lines_are_counted_and_the_first_ten_told(put):
     assert X.shape[0] == 40
     assert rows.bad.count == 20
     assert len(rows.bad.first) == 10
-    assert rows.bad.first[1].endswith(
-        "line 4, column 1: label 'bad3' is no number; a line begins with its label. Use "
-        "format='csv' if this is a table."
-    )
+    assert "line 4, column 1: label 'bad3'" in rows.bad.first[1]
+    assert "format='csv'" in rows.bad.first[1]
     assert whole(rows)[0].shape[0] == 40
     assert rows.bad.count == 20
 
 
 def test_columns_beyond_those_allowed(put):
     path = put("1 1:1\n1 9:1\n")
-    with pytest.raises(
-        ReadError, match="line 2, column 3: feature index '9:1' is outside the 5 columns"
-    ):
+    with pytest.raises(ReadError, match=r"line 2, column 3: .*'9:1'.* 5 columns"):
         list(open_rows(path, n_features=5))
     rows = open_rows(path, schema=open_rows(put("1 1:1 5:1\n", "b.svm")).schema | {"n_features": 5})
     assert whole(rows)[0].shape == (2, 5)
-    assert rows.notes[-1] == "1 entries of columns that the model does not know were left out"
+    assert rows.notes[-1].startswith("1 entries ")
 
 
 def test_numbers_that_python_settles(put):

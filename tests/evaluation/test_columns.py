@@ -58,7 +58,7 @@ def test_columns_filled_as_often_as_others_are_no_preference():
     shares = np.linspace(0.2, 0.8, 40)
     moments = None, np.ones(40), shares
     evidence = SimpleNamespace(moments=moments, kept=np.arange(0, 40, 8), y=np.zeros(1))
-    assert density_bias(evidence) == "kept features are filled about as often as the others."
+    assert "about as often" in density_bias(evidence)
 
 
 @pytest.mark.parametrize("missing", [{"rows": None}, {"kept": None}, {"kept": np.zeros(0, int)}])

@@ -267,7 +267,7 @@ def test_checks_of_the_data_stand_under_the_table():
     names = [f"x{k}" for k in range(8)]
     found, record = checked(X, rng.permutation(y), names=names)
     assert found["TAM001"]["state"] == "found"
-    assert "no method is better than guessing by more than chance" in str(record)
+    assert "no method is better than guessing" in str(record)
     spoilt = X.copy()
     spoilt[:, 3] *= 1e6
     spoilt[:, 5] = y + 0.01 * X[:, 5]
@@ -275,7 +275,7 @@ def test_checks_of_the_data_stand_under_the_table():
     rare = np.where(np.arange(400) < 12, 2, y)
     found, record = checked(spoilt, np.r_[y[:10], y[:50], y[60:]], names=names)
     assert "x3 (" in found["TAM007"]["said"]
-    assert "This comparison has methods that depend on units: FTRL." in found["TAM007"]["said"]
+    assert "FTRL" in found["TAM007"]["said"]
     assert found["TAM009"]["state"] == "found"
     assert "x5 (" in found["TAM010"]["said"]
     # And the large numbers spoil the model.

@@ -280,7 +280,7 @@ def test_common_words_that_tell_are_no_preference_for_dense_columns(text):
     y = (score > np.median(score)).astype(int)
     found = state("TAM006", Keeps(telling, rows, y), rows, y)
     assert found.state == PASSED
-    assert "no rarer ones tell what they leave open" in found.said
+    assert "no rarer ones" in found.said
     sieve = tamis.SieveClassifier(random_state=0).fit(rows[:2000], y[:2000])
     assert state("TAM006", sieve, rows[2000:], y[2000:]).state != FOUND
 

@@ -111,7 +111,7 @@ def test_a_graph_has_scores_that_float32_has_not():
 
 def test_a_graph_cannot_tell_a_blank_level_from_a_gap():
     linear = handmade([2.0, 3.0], [Field("city", words={"": 0, "ulm": 1}, gap=-1)])
-    with pytest.raises(ValueError, match="the column 'city' has gaps and the level ''"):
+    with pytest.raises(ValueError, match=r"column 'city' .*level ''"):
         by_onnx(linear, [{"city": "ulm"}])
     alike = handmade([2.0, 3.0], [Field("city", words={"": 0, "ulm": 1}, gap=0)])
     assert by_onnx(alike, [{"city": None}, {"city": "ulm"}]) == pytest.approx([2.5, 3.5])

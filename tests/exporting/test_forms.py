@@ -327,7 +327,7 @@ def test_a_scorecard_says_of_texts_that_they_need_a_program():
     texts = ["good film", "bad film"] * 30
     model = make_pipeline(TfidfVectorizer(), FTRLClassifier(random_state=0)).fit(texts, [1, 0] * 30)
     text = exported(model, "scorecard", X=texts).decode()
-    assert "A word of a text (text) counts by its weight in the text" in text
+    assert "(text) counts by its weight" in text
     assert "Rounding, on 60 rows" in text
     counted = make_pipeline(CountVectorizer(), FTRLClassifier(random_state=0))
     assert "program" not in exported(counted.fit(texts, [1, 0] * 30), "scorecard").decode()
@@ -354,13 +354,13 @@ def test_names_may_be_given_and_tasks_chosen(tmp_path):
     model = FTRLClassifier(random_state=0).fit(X, X[:, 0] > 0)
     names = ["one", "two", "three"]
     assert set(run_python(model, names=names)["NUMBERS"]) <= set(names)
-    with pytest.raises(ValueError, match="names has 1 entries, but the model has 3 columns"):
+    with pytest.raises(ValueError, match=r"names has 1 .* 3 columns"):
         exported(model, "json", names=["one"])
     with pytest.raises(ValueError, match="knows no tasks"):
         exported(model, "json", task="a")
     task = np.array(["a", "b"])[np.arange(60) % 2]
     several = MultiTaskClassifier(alpha=0.01).fit(X, X[:, 0] > 0, task)
-    with pytest.raises(ValueError, match=r"knows 2 tasks; pass task, one of \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"pass task, .*\['a', 'b'\]"):
         exported(several, "json")
     alone = run_python(several, task="b")
     got = [alone["predict_proba"](row) for row in X.tolist()]

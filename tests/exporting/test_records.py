@@ -128,7 +128,7 @@ def test_a_model_of_a_file_reads_records_of_it(tmp_path):
         model.reading_["layout"]["columns"][0][4]["parts"]
     )
     assert fields["notes"]["text"]["norm"] == "l2"
-    with pytest.raises(ValueError, match=r"splits texts into words \(notes\).*create_function"):
+    with pytest.raises(ValueError, match=r"\(notes\).*create_function"):
         exported(model, "sql")
 
 
@@ -369,7 +369,7 @@ def test_parts_of_a_frame_are_columns_of_sql():
         exported(model, "json")
     odd = ColumnTransformer([("n", QuantileTransformer(n_quantiles=5), ["age"])])
     model = make_pipeline(odd, FTRLClassifier(0.0, random_state=0)).fit(whole, y)
-    with pytest.raises(TypeError, match="with a QuantileTransformer there cannot be exported"):
+    with pytest.raises(TypeError, match="a QuantileTransformer"):
         exported(model, "json")
 
 

@@ -26,13 +26,13 @@ class Collection:
         return np.arange(8.0).reshape(4, 2)
 
 
-SAID = r"takes arrays of this machine.*tamis\.distributed\.fit\(model, \.\.\.\)"
+SAID = r"tamis\.distributed\.fit\("
 X, Y = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
 def test_fit_refuses_a_collection(cls):
-    with pytest.raises(TypeError, match=rf"{cls.__name__} {SAID}"):
+    with pytest.raises(TypeError, match=rf"{cls.__name__} .*{SAID}"):
         small(cls).fit(Collection({"x": 1}), Y)
 
 

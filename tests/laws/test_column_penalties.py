@@ -242,7 +242,7 @@ def test_what_is_no_weight_or_sign(interpreted, given, message):
 
 def test_unknown_names_of_a_frame(interpreted):
     frame = pd.DataFrame(X, columns=list("abcdefg"))
-    with pytest.raises(ValueError, match="names column 'age', which X does not have"):
+    with pytest.raises(ValueError, match=r"penalty_weights.*'age'"):
         FTRLClassifier(penalty_weights={"age": 2}).fit(frame, targets(FTRLClassifier))
 
 
@@ -252,7 +252,7 @@ def test_descent_refuses_other_weights_of_a_ridge(interpreted, cls):
     given = {"l1_ratio": 0.5}
     given |= {"penalty": "elasticnet"} if cls is OnlineRegressor else {}
     for weights in ({0: 0.5}, {0: 2}):
-        with pytest.raises(ValueError, match=r"descent divides all columns.*must be 0 or 1"):
+        with pytest.raises(ValueError, match=r"descent .*0 or 1"):
             cls(penalty_weights=weights, **given).fit(X, y)
     fitted(cls, penalty_weights={0: 0.0}, **given)
     more = {"classes": [0, 1]} if is_classifier(cls()) else {}

@@ -91,9 +91,9 @@ def test_who_was_begun_with_an_offset_needs_it(tmp_path):
     for one in (model, tamis.load(tmp_path / "model")):
         before = one.coef_
         for call in (one.predict, lambda X, one=one: one.partial_fit(X, y)):
-            with pytest.raises(ValueError, match=r"FTRLRegressor was fitted with an offset"):
+            with pytest.raises(ValueError, match=r"FTRLRegressor .*offset"):
                 call(X)
-        with pytest.raises(TypeError, match=r"live serves rows without an offset.*FTRLRegressor"):
+        with pytest.raises(TypeError, match=r"live .*offset.*FTRLRegressor"):
             tamis.live(one)
         assert np.array_equal(one.coef_, before)
         scores = np.log(one.predict(X, offset=np.zeros(200)))
@@ -109,7 +109,7 @@ def test_offsets_that_are_refused():
         FTRLRegressor().fit(X, y, offset=np.zeros(3))
     with pytest.raises(ValueError, match=r"NaN"):
         FTRLRegressor().partial_fit(X, y, offset=np.full(90, np.nan))
-    with pytest.raises(ValueError, match=r"offset has no meaning for more than two classes"):
+    with pytest.raises(ValueError, match=r"offset .*two classes"):
         FTRLClassifier().fit(X, np.arange(90) % 3, offset=np.zeros(90))
     two = FTRLClassifier(random_state=0).fit(X, np.arange(90) % 2, offset=np.ones(90))
     assert np.allclose(
@@ -135,7 +135,7 @@ def test_what_a_loss_lacks_is_named():
             return float("inf")
 
     X, y, _ = made(0.5, 60)
-    with pytest.raises(TypeError, match=r"OnlineRegressor.*Quartic.*implicit_gradient.*ftrl"):
+    with pytest.raises(TypeError, match=r"Quartic.*implicit_gradient.*ftrl"):
         OnlineRegressor(loss=Quartic()).fit(X, y)
     with pytest.raises(ValueError, match=r"y holds -1 in row 0.*Poisson"):
         OnlineRegressor(loss="poisson").fit(X, np.where(np.arange(60) == 0, -1.0, y))

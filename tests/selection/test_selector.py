@@ -226,9 +226,7 @@ def test_an_empty_selection_is_told():
 
 
 def test_unfinished_fits_are_told_once():
-    with pytest.warns(
-        ConvergenceWarning, match="fits inside StabilitySelector used all their passes"
-    ) as told:
+    with pytest.warns(ConvergenceWarning, match=r"StabilitySelector .*passes") as told:
         quick(RDAClassifier(max_iter=2)).fit(X, CLASSES)
     assert len(told) == 1
     with warnings.catch_warnings():

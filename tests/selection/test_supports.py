@@ -71,7 +71,7 @@ def test_fitted_models():
     assert kept_by(lasso)[1] == pytest.approx(np.abs(lasso.coef_[[1]]))
     assert kept_by(chosen)[1] is None
     assert selection_kappa([lasso, piped]) == 1.0
-    with pytest.raises(TypeError, match="StandardScaler does not say which features it kept"):
+    with pytest.raises(TypeError, match="StandardScaler does not say"):
         kept_by(StandardScaler().fit(X))
 
 

@@ -86,7 +86,7 @@ def test_names_of_a_frame():
         service.learn({"height": frame["height"][i], "age": frame["age"][i]}, y[i])
     assert np.array_equal(one.coef_, service.model.coef_)
     before = service.model.coef_
-    with pytest.raises(ValueError, match="'weight' is none of the 2 names that the model knows"):
+    with pytest.raises(ValueError, match=r"'weight' .* 2 names"):
         service.learn({"age": 1.0, "weight": 2.0}, 1)
     with pytest.raises(ValueError, match="'weight' is none of"):
         service.score({"weight": 2.0})
@@ -127,7 +127,7 @@ def test_numbers_as_names():
         service.learn({7: 1.0, 2: 0.5}, 1)
         other.learn([2, 7], [0.5, 1.0], 1)
     assert np.array_equal(service.model.coef_, other.model.coef_)
-    with pytest.raises(ValueError, match="the columns of this model have no names, so that 'x'"):
+    with pytest.raises(ValueError, match=r"no names.*'x'"):
         service.learn({"x": 1.0}, 1)
 
 
@@ -142,12 +142,12 @@ def test_odd_names_and_values():
     service.learn({}, 1)
     assert service.model.t_ == 1
     growing = tamis.live(FTRLClassifier(grow=True))
-    with pytest.raises(ValueError, match="the first row of a growing model holds no column"):
+    with pytest.raises(ValueError, match="a growing model"):
         growing.learn({}, 1)
     with pytest.raises(TypeError, match="names must be words; got 3"):
         growing.learn({3: 1.0}, 1)
     growing.learn([4], [1.0], 1)
-    with pytest.raises(ValueError, match="'x' is a name, and the columns of this model have none"):
+    with pytest.raises(ValueError, match="'x' is a name"):
         growing.learn({"x": 1.0}, 1)
     assert growing.model.n_features_in_ == 5
 

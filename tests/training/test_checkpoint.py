@@ -165,13 +165,9 @@ def test_other_tasks_are_refused_with_the_reason(path, tmp_path):
         )
 
     go()
-    with pytest.raises(
-        CheckpointError, match=r"another task: parameters 'alpha' was 'auto', now 0\.1"
-    ):
+    with pytest.raises(CheckpointError, match=r"'alpha' was 'auto', now 0\.1"):
         go(FTRLClassifier(alpha=0.1))
-    with pytest.raises(
-        CheckpointError, match="another task: model was FTRLClassifier, now FOBOSClassifier"
-    ):
+    with pytest.raises(CheckpointError, match="FTRLClassifier, now FOBOSClassifier"):
         go(FOBOSClassifier())
     with pytest.raises(CheckpointError, match="another task: passes was 1, now 2"):
         go(passes=2)
@@ -217,7 +213,7 @@ def test_damaged_checkpoints_are_refused(path, tmp_path):
     model.write_bytes(model.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match="its model cannot be loaded"):
         train(FTRLClassifier(), open_rows(path), checkpoint=folder)
-    with pytest.raises(ValueError, match="checkpoints need rows that can be found again"):
+    with pytest.raises(ValueError, match="checkpoints need rows"):
         train(FTRLClassifier(), [(X, Y)], checkpoint=folder)
 
 

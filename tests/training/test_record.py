@@ -174,9 +174,9 @@ def test_every_forgery_is_refused_or_works(left):
         ({"chunks": 10**6}, "chunks of"),
         ({"mark": 5}, "the mark does not fit the history"),
         ({"history": []}, "the history does not fit the rows"),
-        ({"seen": -1}, "'state.seen' must be a whole number from 0 on, not -1"),
-        ({"seen": 400.0}, "'state.seen' must be a whole number"),
-        ({"seen": True}, "'state.seen' must be a whole number"),
+        ({"seen": -1}, "'state.seen' .*-1"),
+        ({"seen": 400.0}, "'state.seen' .*400.0"),
+        ({"seen": True}, "'state.seen' .*[Tt]rue"),
         ({"charged": [0.0]}, "'state.charged' must be 7 numbers"),
         ({"extra": 1}, "'state.extra' is no field of a checkpoint"),
         ({"facts": {}}, "'state.facts.base' is missing"),
@@ -251,9 +251,7 @@ def test_a_model_of_another_moment_is_refused(left):
 
     (name,) = [name for name in left.before if name.startswith("model-")]
     save(FTRLClassifier().fit(np.eye(11), np.arange(11) % 2), left.folder / name)
-    with pytest.raises(
-        CheckpointError, match="its model is not the one that was written with the record"
-    ):
+    with pytest.raises(CheckpointError, match="its model is not the one"):
         left.go_on()
 
 

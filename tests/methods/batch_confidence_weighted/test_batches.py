@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said(model):
         model.predict(X)
     for name in ("coef_", "intercept_", "variance_", "support_"):
         assert not hasattr(model, name)
-    with pytest.raises(ValueError, match=r"The 'C' parameter of .* must be a float in the range"):
+    with pytest.raises(ValueError, match=r"'C' parameter .* -1\.0"):
         model.set_params(C=-1.0).fit(X, Y)
     with pytest.raises(ValueError, match="Input X contains NaN"):
         model.set_params(C=1.0).fit(np.where(X > 1, np.nan, X), Y)
@@ -138,9 +138,7 @@ def test_a_mean_and_a_width_must_fit_in_a_file(tmp_path):
     model._belief.dual_sum = np.zeros((1, 3))
     tamis.save(model, tmp_path / "model.tamis")
     with pytest.raises(
-        tamis.model_files.ModelFileError,
-        match=r"BCWClassifier._belief.dual_sum, axis 1 of \(outputs, width\), has 3 width, but "
-        r"there are",
+        tamis.model_files.ModelFileError, match=r"BCWClassifier\._belief\.dual_sum, .* 3 width"
     ):
         tamis.load(tmp_path / "model.tamis")
 

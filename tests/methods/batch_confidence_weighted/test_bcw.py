@@ -118,9 +118,7 @@ def test_dense_and_sparse_rows_may_follow_each_other(solver):
 
 
 def test_a_covariance_that_cannot_fit_is_refused_with_a_way_out():
-    with pytest.raises(
-        MemoryError, match=r"full covariance of 2,000,001 columns .* GiB.*SparseBCWClassifier"
-    ):
+    with pytest.raises(MemoryError, match=r"2,000,001 columns .*SparseBCWClassifier"):
         BCWClassifier(solver="cholesky").fit(sp.eye_array(3, 2_000_000, format="csr"), [0, 1, 1])
 
 
@@ -217,10 +215,7 @@ def test_the_gap_of_later_batches_closes_too():
 
 
 def test_too_few_sweeps_are_told():
-    with pytest.warns(
-        ConvergenceWarning,
-        match=r"made all 2 sweeps, and its relative duality gap is still .*Raise max_iter or tol",
-    ):
+    with pytest.warns(ConvergenceWarning, match=r" 2 sweeps.*gap.*max_iter"):
         BCWClassifier(max_iter=2, tol=1e-12, random_state=0).fit(X, Y)
     model = BCWClassifier(random_state=0).fit(X, Y)  # one sweep is the method, not a failure
     assert model.n_iter_ == 1

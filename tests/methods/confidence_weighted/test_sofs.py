@@ -97,9 +97,7 @@ def test_it_is_a_selector(interpreted):
 
 def test_the_number_of_features_is_settled_at_the_start(interpreted):
     model = quiet(SOFSClassifier(n_features_to_select=4, warm_start=True).fit, X, Y)
-    with pytest.raises(
-        ValueError, match="`n_features_to_select` changed since the model was fitted"
-    ):
+    with pytest.raises(ValueError, match="`n_features_to_select` changed"):
         model.set_params(n_features_to_select=5).fit(X, Y)
 
 
@@ -115,5 +113,5 @@ def test_forged_heaps_are_refused(interpreted, tmp_path, change):
     else:
         engine.kept = engine.kept.astype(np.int64)
     tamis.save(model, tmp_path / "model.tamis")
-    with pytest.raises(ValueError, match=r"a column twice|SOFSClassifier._engine.kept must be"):
+    with pytest.raises(ValueError, match=r"a column twice|SOFSClassifier\._engine\.kept"):
         tamis.load(tmp_path / "model.tamis")

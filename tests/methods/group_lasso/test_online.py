@@ -366,10 +366,7 @@ def test_saved_groups_go_on(tmp_path):
     broken = tamis.load(tmp_path / "model.tamis")
     broken._engine.members = broken._engine.members + np.uint32(40)
     tamis.save(broken, tmp_path / "broken.tamis")
-    with pytest.raises(
-        ValueError,
-        match=r"OnlineGroupLassoClassifier._engine.members must be at most \d+ everywhere",
-    ):
+    with pytest.raises(ValueError, match=r"OnlineGroupLassoClassifier\._engine\.members"):
         tamis.load(tmp_path / "broken.tamis")
 
 

@@ -269,7 +269,7 @@ def test_a_model_with_an_offset_asks_for_one(counts, tmp_path):
     tamis.save(model, tmp_path / "m.tamis")
     for each in (model, tamis.load(tmp_path / "m.tamis")):
         for ask in (each.predict, lambda X, each=each: each.score(X, y)):
-            with pytest.raises(ValueError, match=r"GroupLassoRegressor was fitted with an offset"):
+            with pytest.raises(ValueError, match=r"GroupLassoRegressor .*offset"):
                 ask(X)
         assert np.array_equal(each.predict(X, offset=offset), model.predict(X, offset=offset))
     assert np.array_equal(model.fit(X, y).predict(X), model.predict(X, offset=np.zeros(150)))
@@ -371,7 +371,7 @@ def test_an_object_is_a_shape_that_alpha_multiplies(data):
         ({"penalty": GroupL2(1.0), "l1_ratio": 0.5}, ValueError, "l1_ratio=0.5"),
         ({"penalty": "mcp", "l1_weights": 0.5}, ValueError, "l1_weights=0.5"),
         ({"penalty": "mcp", "positive": True}, ValueError, "MCP.*positive"),
-        ({"penalty": GroupL2(0.0)}, TypeError, "field alpha above 0"),
+        ({"penalty": GroupL2(0.0)}, TypeError, "GroupL2.*alpha"),
         ({"penalty": Free()}, TypeError, "Free.*penalty of groups"),
         ({"penalty": "l0"}, ValueError, "'l0'"),
         ({"penalty": 0.3}, TypeError, "penalty"),

@@ -25,10 +25,7 @@ def test_singular_values_and_what_is_left():
     assert display.band_.get_y() == pytest.approx(factors.error_lower_)
     model = LowRankLasso(2, random_state=0).fit(X, X[:, 0])
     assert SingularValueDisplay.from_estimator(model).values == pytest.approx(factors.S_)
-    with pytest.raises(
-        TypeError,
-        match="SingularValueDisplay shows singular values, which FOBOSRegressor does not have",
-    ):
+    with pytest.raises(TypeError, match=r"SingularValueDisplay .*FOBOSRegressor"):
         SingularValueDisplay.from_estimator(FOBOSRegressor().fit(X, X[:, 0]))
 
 

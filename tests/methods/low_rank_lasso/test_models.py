@@ -129,11 +129,7 @@ def test_weights_are_copies_and_zeros_are_nothing():
 
 def test_collapsed_targets_are_counted_and_explained():
     noise = np.random.default_rng(1).normal(size=(200, 3))
-    with pytest.warns(
-        UserWarning,
-        match=r"targets are 0 at every radius, for the 6 components explain less .* Lower "
-        r"robustness",
-    ) as said:
+    with pytest.warns(UserWarning, match=r" 6 components .*robustness") as said:
         model = LowRankLasso(6, robustness=0.7, random_state=0).fit(X, np.column_stack([Y, noise]))
     assert f"LowRankLasso: {model.collapsed_.sum()} of 8 " in str(said[0].message)
     assert model.collapsed_[5:].all()
@@ -151,11 +147,7 @@ def test_collapsed_targets_are_counted_and_explained():
 
 
 def test_what_did_not_converge_is_said():
-    with pytest.warns(
-        ConvergenceWarning,
-        match=r"LowRankLasso: \d of 5 targets have a duality gap above tol=1e-12 of their norm "
-        r"after 1 iter",
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"\d of 5 targets .*tol=1e-12 .* 1 iter"):
         model = LowRankLasso(
             8, radius=0.5, robustness=0.0, tol=1e-12, max_iter=1, random_state=0
         ).fit(X, Y)
@@ -169,10 +161,7 @@ def test_a_factorisation_serves_several_fits():
     two = LowRankLasso(8, radius=0.5).fit(X, Y, factorization=factors)
     assert np.array_equal(one.coef_, two.coef_)
     assert two.factorization_ is factors
-    with pytest.raises(
-        ValueError,
-        match=r"factorization is of rows of shape \(200, 60\), but X has shape \(100, 60\)",
-    ):
+    with pytest.raises(ValueError, match=r"factorization .*\(200, 60\).*\(100, 60\)"):
         two.fit(X[:100], Y[:100], factorization=factors)
     with pytest.raises(ValueError, match="center=True, but fit_intercept=False"):
         LowRankLasso(8, fit_intercept=False).fit(X, Y, factorization=factors)
@@ -202,7 +191,7 @@ def test_one_radius_a_target(radius):
 
 
 def test_bad_options_are_refused():
-    with pytest.raises(ValueError, match=r"radius has shape \(2,\), but there are 5 targets"):
+    with pytest.raises(ValueError, match=r"radius .*\(2,\).* 5 targets"):
         LowRankLasso(radius=[1.0, 2.0]).fit(X, Y)
     with pytest.raises(ValueError, match="radius must be above 0; the least is -1"):
         LowRankLasso(radius=[1.0, 2.0, -1.0, 1.0, 1.0]).fit(X, Y)
@@ -247,7 +236,7 @@ def test_labels_of_every_kind_agree():
     )
     without = LowRankClassifier(8, fit_intercept=False, random_state=0).fit(X, sp.csr_array(LABELS))
     assert not without.intercept_.any()
-    with pytest.raises(ValueError, match="must be a matrix of labels, 0 or 1 each; found"):
+    with pytest.raises(ValueError, match=r"matrix of labels.*3\.0"):
         model.fit(X, sp.csr_array(3.0 * LABELS))
 
 
@@ -303,5 +292,5 @@ def test_classes_and_their_weights():
     assert recall_score(y, balanced.predict(X)) > recall_score(
         y, (model.predict(X) == "yes").astype(int)
     )
-    with pytest.raises(ValueError, match="class_weight has no meaning for a matrix of labels"):
+    with pytest.raises(ValueError, match=r"class_weight .*labels"):
         LowRankClassifier(class_weight="balanced").fit(X, sp.csr_array(LABELS))

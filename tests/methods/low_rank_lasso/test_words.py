@@ -101,9 +101,7 @@ def test_the_answer_is_the_lasso_on_the_other_columns():
 
 
 def test_words_that_are_not_there_or_say_nothing():
-    with pytest.raises(
-        ValueError, match=r"the word 'sea9' is not in the corpus of 20 words\. Near it: sea"
-    ):
+    with pytest.raises(ValueError, match=r"'sea9' .* 20 words.* sea"):
         associations(X, TERMS, ["sea9"], n_components=4)
     with pytest.raises(ValueError, match="terms has 3 words, but X has 20 columns"):
         associations(X, TERMS[:3], ["sea0"])
@@ -172,7 +170,7 @@ def test_all_files_hold_the_same_corpus(folder):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("2\n2\n2\n1 1 1\n", "1 entries, but its third line promises 2"),
+        ("2\n2\n2\n1 1 1\n", "1 entries, .* 2"),
         ("2\n2\n1\n1 1 1\n2 2 2\n", "more entries than its third line promises"),
         ("2\n2\n1\n1 3 1\n", "word 3 beyond the 2"),
         ("2\n2\n1\n4294967297 1 1\n", "entry 1: document 4294967297 beyond the 2"),

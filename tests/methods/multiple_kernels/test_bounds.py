@@ -68,9 +68,5 @@ def test_machines_behind_the_probabilities_are_told(monkeypatch):
         lambda *entries, **options: real(*entries, **options)._replace(converged=False, gap=7.0),
     )
     X = np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.warns(
-        ConvergenceWarning,
-        match=r"5 machines behind the probabilities of GMKLClassifier did not converge; .* gap is "
-        r"7\. Lower C",
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"5 machines .*GMKLClassifier .* 7\. .*C\b"):
         GMKLClassifier(probability=True, random_state=0).fit(X, X[:, 0] > 0.0)

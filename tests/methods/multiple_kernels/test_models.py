@@ -59,7 +59,7 @@ def test_dictionary_counts_and_names():
         {"degrees": [0]},
         {"whole": False, "single": False},
     ):
-        with pytest.raises(ValueError, match=r"widths must|degrees must|dictionary is empty"):
+        with pytest.raises(ValueError, match=r"widths|degrees|dictionary is empty"):
             kernel_dictionary(X, **wrong)
 
 
@@ -240,7 +240,7 @@ def test_kernels_without_trace_are_dropped_with_a_word():
     def nothing(a, b):
         return np.zeros((len(a), len(b)))
 
-    with pytest.warns(UserWarning, match=r"1 kernels have trace 0 .* dropped: nothing"):
+    with pytest.warns(UserWarning, match=r"trace 0 .*: nothing"):
         model = GMKLClassifier([nothing, linear_kernel]).fit(X[TRAIN], Y[TRAIN])
     assert model.kernel_weights_[0] == 0.0
     with pytest.raises(ValueError, match="all kernels have trace 0"):
@@ -276,14 +276,12 @@ def test_wrong_parameters_are_refused_with_the_way_out(parameters, words):
 
 def test_too_many_columns_for_auto():
     wide = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 5000])), shape=(2, 6000))
-    with pytest.raises(ValueError, match=r"6000 columns.*78013 kernels.*single=False"):
+    with pytest.raises(ValueError, match=r"6000 .* 78013 .*single=False"):
         GMKLClassifier().fit(wide, [0, 1])
 
 
 def test_a_fit_cut_short_warns_with_the_gap():
-    with pytest.warns(
-        ConvergenceWarning, match=r"after 2 iterations with a relative gap of .*max_iter"
-    ) as said:
+    with pytest.warns(ConvergenceWarning, match=r" 2 iterations .*gap.*max_iter") as said:
         model = fitted(max_iter=2, tol=1e-6)
     assert model.gap_ > 1e-6
     assert said[0].filename == __file__
@@ -331,10 +329,7 @@ def test_models_come_back_from_disk(kind, tmp_path):
 
 def test_functions_are_not_saved_and_the_message_says_so(tmp_path):
     model = GMKLClassifier([linear_kernel, rbf_kernel]).fit(X[TRAIN], Y[TRAIN])
-    with pytest.raises(
-        TypeError,
-        match=r"kernel 0 of `kernels`, linear_kernel, is a function of yours.*kernel_dictionary",
-    ):
+    with pytest.raises(TypeError, match=r"kernel 0 .*linear_kernel.*kernel_dictionary"):
         save(model, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -343,7 +338,5 @@ def test_forged_files_are_refused(tmp_path):
     model = fitted()
     model._scales = model._scales[:-1]
     save(model, tmp_path / "model")
-    with pytest.raises(
-        ValueError, match=r"GMKLClassifier._scales.* has \d+ kernels, but there are"
-    ):
+    with pytest.raises(ValueError, match=r"GMKLClassifier\._scales.* \d+ kernels"):
         load(tmp_path / "model")

@@ -295,17 +295,17 @@ def test_an_offset_of_classes_moves_their_scores(data, tmp_path):
     assert np.array_equal(loaded.predict_proba(X, task, offset), likely)
     for one in (model, loaded):
         for ask in (one.predict, one.decision_function, one.predict_proba, one.predict_log_proba):
-            with pytest.raises(ValueError, match="MultiTaskClassifier was fitted with an offset"):
+            with pytest.raises(ValueError, match=r"MultiTaskClassifier .*offset"):
                 ask(X, task)
     assert model.fit(X, y > 1, task).predict(X, task).shape == (240,)
 
 
 def test_offsets_that_are_refused(data):
     X, y, task = data
-    with pytest.raises(ValueError, match=r"offset.shape == \(3,\), expected \(240,\)"):
+    with pytest.raises(ValueError, match=r"offset\.shape == \(3,\)"):
         MultiTaskRegressor().fit(X, y, task, offset=np.zeros(3))
     three = np.digitize(y, [0.0, 2.0])
-    with pytest.raises(ValueError, match="offset has no meaning for more than two classes"):
+    with pytest.raises(ValueError, match=r"offset .*two classes"):
         MultiTaskClassifier().fit(X, three, task, offset=np.zeros(240))
-    with pytest.raises(ValueError, match="offset has no meaning for more than two classes"):
+    with pytest.raises(ValueError, match=r"offset .*two classes"):
         MultiTaskClassifier().fit(X, three, task).predict(X, task, offset=np.zeros(240))

@@ -208,9 +208,7 @@ def test_a_late_task_starts_empty_and_leaves_the_others(interpreted):
         np.flatnonzero(model._engine.state.reshape(P, 4)[:, 3]).tolist()
         == np.flatnonzero(X[0]).tolist()
     )
-    with pytest.raises(
-        ValueError, match="task 'nobody' is unknown; the tasks of this OnlineMultiTaskRegressor are"
-    ):
+    with pytest.raises(ValueError, match=r"'nobody' .*OnlineMultiTaskRegressor"):
         model.predict(X[:1], ["nobody"])
 
 

@@ -42,7 +42,7 @@ def test_planes_in_vain_end_the_fit_and_are_told(cls, y, rows, weights):
     assert len(told) == (model.gap_ > model.tol)
     assert all(
         re.search(
-            r"stopped after \d+ planes, .* relative gap is still \d.*Scale the columns, lower C",
+            r" \d+ planes, .*gap .*\d.*Scale the columns",
             text,
         )
         for text in told

@@ -34,10 +34,7 @@ def test_noise_gives_an_empty_model_that_says_so():
         stated.append(model.error_)
         if empty[-1]:
             said = [str(one.message) for one in caught]
-            assert any(
-                "nothing in these 300 columns predicts y better than the share of the classes" in s
-                for s in said
-            )
+            assert any("nothing in these 300 columns" in s for s in said)
             assert len(np.unique(model.predict(D))) == 1
             share = y.mean()
             assert model.predict_proba(D)[:, 1] == pytest.approx(share, abs=0.02)

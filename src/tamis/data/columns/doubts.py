@@ -10,7 +10,7 @@ import numpy as np
 from tamis.data.columns.profile import Figures, Profile
 from tamis.data.tables.layout import NUMBER, TARGET, WORDS, Column
 from tamis.data.tables.values import level_of
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 LOOKED_AT = 20_000  # different words of a column
 NUMBERS, AT_LEAST = 0.8, 10  # share of rows, and different numbers, of what is meant as numbers
@@ -28,20 +28,22 @@ def doubts_of(columns: list[Column], kinds: dict[str, str], profile: Profile) ->
     wordy = [c for c in columns if c.name in profile.words]
     found = [c.name for c in wordy if c.name in kinds and c.role != NUMBER]
     figures = {name: profile.figures(name) for name in found}
-    signed = [f"{name} ({_shown(one.levels)})" for name, one in figures.items() if is_signed(one)]
+    signed = [
+        f"{short(name)} ({_shown(one.levels)})" for name, one in figures.items() if is_signed(one)
+    ]
     if signed:
         yield (
             f"these are numbers with signs or commas at the thousands, taken as words: "
             f"{_listed(signed)}. Write them plainly, as 1234.5"
         )
-    mixed = [f"{name} ({odd})" for name, one in figures.items() if (odd := odd_words(one))]
+    mixed = [f"{short(name)} ({odd})" for name, one in figures.items() if (odd := odd_words(one))]
     if mixed:
         yield (
             f"these are numbers but for some words, and were taken as words: {_listed(mixed)}. "
             "Leave a field empty where it is a gap"
         )
     many = [
-        f"{c.name} ({len(c.levels):,})"
+        f"{short(c.name)} ({len(c.levels):,})"
         for c in wordy
         if c.role == WORDS and len(c.levels) > MANY and profile.rows < ROWS_EACH * len(c.levels)
     ]
@@ -53,7 +55,7 @@ def doubts_of(columns: list[Column], kinds: dict[str, str], profile: Profile) ->
             f"{option('kinds', {name: 'text'})} to read its words one by one"
         )
     compared = [c for c in wordy if c.role in (WORDS, TARGET)]
-    alike = [f"{c.name} ({pair})" for c in compared if (pair := pair_alike(c, profile))]
+    alike = [f"{short(c.name)} ({pair})" for c in compared if (pair := pair_alike(c, profile))]
     if alike:
         yield f"words that differ in blanks or capitals alone are apart: {_listed(alike)}"
 
@@ -100,7 +102,11 @@ def in_other_units(columns: list[Column], profile: Profile) -> str:
     if len(spreads) < 2:
         return ""
     usual = float(np.median(sorted(spreads.values())[: len(spreads) - 1]))
-    wide = [f"{name} ({spread:.2g})" for name, spread in spreads.items() if spread > UNITS * usual]
+    wide = [
+        f"{short(name)} ({spread:.2g})"
+        for name, spread in spreads.items()
+        if spread > UNITS * usual
+    ]
     if not wide:
         return ""
     return (

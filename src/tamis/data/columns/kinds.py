@@ -11,7 +11,7 @@ from tamis.data.columns.profile import NEARLY_ALL, Figures, Profile
 from tamis.data.rows import ReadError
 from tamis.data.tables.layout import DATE, IGNORED, NUMBER, TARGET, TEXT, WORDS, Column
 from tamis.data.tables.values import level_of
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 # What a user may say of a column, and what becomes of it.
 ASKED = {"number": NUMBER, "category": WORDS, "date": DATE, "text": TEXT, "skip": IGNORED}
@@ -71,10 +71,10 @@ def settle(column: Column, figures: Figures, rare: int | None, decimal: str) -> 
         column.facts["as"] = way
     elif column.role == DATE:
         if figures.dates is None:
-            seen = ", ".join(repr(word[:40]) for word, _ in figures.top[:3])
+            seen = ", ".join(repr(short(word)) for word, _ in figures.top[:3])
             raise ReadError(
-                f"column {column.name!r} was asked to be a date, but not all its words are dates "
-                f"written in one way; it has {seen}. Pass "
+                f"column {short(column.name)!r} was asked to be a date, but not all its words are "
+                f"dates written in one way; it has {seen}. Pass "
                 f"{option('kinds', {column.name: 'category'})}, or write dates as yyyy-mm-dd."
             )
         column.facts |= figures.dates.facts()
@@ -112,7 +112,7 @@ def in_units(column: Column, figures: Figures) -> None:
 def listed(names: Iterable[str]) -> str:
     """Names of columns, the first of many."""
     names = list(names)
-    first = ", ".join(name[:40] or "''" for name in names[:LISTED])
+    first = ", ".join(short(name) or "''" for name in names[:LISTED])
     return first if len(names) <= LISTED else f"{first}, ... ({len(names)} columns)"
 
 
@@ -135,7 +135,9 @@ def notes_of(
             notes += _date_notes(c, profile)
         if c.role == TEXT:
             count = len(c.facts.get("vocabulary", ()))
-            notes.append(f"taken as text: {c.name} ({'hashed' if hashed else f'{count:,} words'})")
+            notes.append(
+                f"taken as text: {short(c.name)} ({'hashed' if hashed else f'{count:,} words'})"
+            )
     if found := [f"{c.name} ({_rare(c, profile)})" for c in columns if c.facts.get("rare")]:
         notes.append(f"levels met in few rows share one called rare: {listed(found)}")
     if commas:
@@ -164,12 +166,12 @@ def _left_out(kinds: dict[str, str], profile: Profile) -> list[str]:
 def _date_notes(column: Column, profile: Profile) -> list[str]:
     """What dates became, and what was guessed."""
     parts = dict.fromkeys(part.partition("=")[0] for part in column.facts["parts"])
-    notes = [f"taken as dates: {column.name} ({', '.join(parts)})"]
+    notes = [f"taken as dates: {short(column.name)} ({', '.join(parts)})"]
     dates = profile.figures(column.name).dates
     if dates is not None and dates.guessed:
         notes.append(
-            f"{column.name}: the month was taken to come first, which no date decides. Write dates "
-            "as yyyy-mm-dd if the day does"
+            f"{short(column.name)}: the month was taken to come first, which no date decides. "
+            "Write dates as yyyy-mm-dd if the day does"
         )
     return notes
 

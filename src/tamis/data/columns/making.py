@@ -26,7 +26,7 @@ from tamis.data.tables.layout import (
     Column,
     Layout,
 )
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 LISTED = 10  # columns with gaps that are named
 GAPS = "rows with a gap are left out:"
@@ -201,7 +201,7 @@ class Making:
             if c.role == WORDS and figures.distinct is None:
                 raise ReadError(
                     f"{self.file}: more than {min(MOST_LEVELS, len(figures.levels)):,} different "
-                    f"words in {c.name}. Pass {option('hash_bits', 20)} to hash them, or "
+                    f"words in {short(c.name)}. Pass {option('hash_bits', 20)} to hash them, or "
                     f"{option('kinds', {c.name: 'skip'})}."
                 )
             rules.settle(c, figures, options.rare, options.decimal)
@@ -272,7 +272,7 @@ class Making:
             empty = {c.name: "text without words" for c in layout.features}
             skipped = {name: "skipped" for name, role in self.asked.items() if role == IGNORED}
             left_out = list((self.kinds | empty | skipped).items())[:10]
-            why = "; ".join(f"{name} is {kind}" for name, kind in left_out)
+            why = "; ".join(f"{short(name)} is {kind}" for name, kind in left_out)
             raise ReadError(
                 f"{self.file}: no column is left beside the target{f' ({why})' if why else ''}. "
                 f"Check {option('target')} and {option('ignore')}."
@@ -290,9 +290,8 @@ class Making:
             notes.append(f"{GAPS} {said}. Pass {ways} to keep them")
         for c, figures in self._gaps():
             if c.role == TARGET and self.options.target is not False:
-                notes.append(
-                    f"{NO_TARGET} {c.name} ({_counted(figures.gaps)}, the first in {figures.where})"
-                )
+                gaps = f"{_counted(figures.gaps)}, the first in {figures.where}"
+                notes.append(f"{NO_TARGET} {short(c.name)} ({gaps})")
         if any("spread" in c.facts for c in self.columns):
             notes.append(f"{UNITS}{option('units', 'none')} to take them as they are")
         return notes
@@ -305,7 +304,7 @@ def _counted(rows: int) -> str:
 def _listed(gaps: list[tuple[Column, Figures]]) -> str:
     """How many gaps columns of features have, and where the first is."""
     said = [
-        f"{c.name} ({_counted(figures.gaps)}, the first in {figures.where})"
+        f"{short(c.name)} ({_counted(figures.gaps)}, the first in {figures.where})"
         for c, figures in gaps
         if c.role in FEATURES
     ]
@@ -338,7 +337,7 @@ def _numbered(names: list[str], wanted: Any, what: str, file: str) -> str:
     digits = isinstance(wanted, str) and wanted.lstrip("-").isdigit()
     if (digits or isinstance(wanted, int)) and -len(names) <= int(wanted) < len(names):
         return names[int(wanted)]
-    listed = ", ".join(repr(name[:40]) for name in names[:10])
+    listed = ", ".join(map(repr, short(names[:10])))
     listed += ", ..." if len(names) > 10 else ""
     raise ReadError(
         f"{file}: {option(what, wanted)} is no column of this table; the columns are {listed}. "

@@ -33,7 +33,7 @@ from tamis.data.tables.layout import (
     Words,
 )
 from tamis.data.tables.values import is_gap, seconds_of, word_of
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 NAT = -(1 << 63)  # NumPy's missing time, as a number
 LOOKED_AT = 200  # rows that are looked at before all others
@@ -263,8 +263,8 @@ def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ())
         if c.name not in places:
             if c.role in FEATURES:
                 raise ReadError(
-                    f"{name}: column {c.name!r} is missing; the model needs it. The file has "
-                    f"{', '.join(batch.schema.names[:10])}."
+                    f"{name}: column {short(c.name)!r} is missing; the model needs it. The file "
+                    f"has {', '.join(short(batch.schema.names[:10]))}."
                 )
             continue
         array = batch.column(places[c.name])
@@ -321,12 +321,12 @@ class ArrowReader:
         for k, column in enumerate(part.names):
             values = part.numbers[:, k]
             gone[column] = np.isnan(values)
-            rule = f"in column {column!r} is not finite; all numbers must be. Replace it."
+            rule = f"in column {short(column)!r} is not finite; all numbers must be. Replace it."
             self._refuse(np.isinf(values), bad, name, start, rule, values)
             if roles[column] == WEIGHT:
                 rule = (
-                    f"in column {column!r} is negative; weights must be 0 or more. Mend it, or "
-                    "leave the row out."
+                    f"in column {short(column)!r} is negative; weights must be 0 or more. Mend "
+                    "it, or leave the row out."
                 )
                 self._refuse(values < 0, bad, name, start, rule, values)
         if self.layout.missing == "error":

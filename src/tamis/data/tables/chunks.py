@@ -9,7 +9,7 @@ from tamis.data.columns import dates
 from tamis.data.options import Options
 from tamis.data.rows import SHOWN, Context, Position, Rows
 from tamis.data.tables.layout import DATE, TARGET, WEIGHT, Column, Layout, Part
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 
 def wrong_words(part: Part, layout: Layout) -> Iterator[tuple[np.ndarray, str]]:
@@ -28,7 +28,7 @@ def wrong_words(part: Part, layout: Layout) -> Iterator[tuple[np.ndarray, str]]:
             rule = "is neither true nor false" if flags else "is no number"
         for code in (code for code, value in enumerate(known) if value is None):
             word = vocabulary[code][:SHOWN]
-            yield codes == code, f"{word!r} in column {c.name!r} {rule}. {_way_out(c)}"
+            yield codes == code, f"{word!r} in column {short(c.name)!r} {rule}. {_way_out(c)}"
 
 
 def _way_out(column: Column) -> str:
@@ -50,14 +50,14 @@ def missing_target_message(what: str = "the target or the weight") -> str:
 def gap_sentence(name: str, role: str, options: Options) -> str:
     """What to say of a missing entry: what helps depends on whose it is."""
     if role in (TARGET, WEIGHT):
-        return missing_target_message(f"the {role} {name!r}")
+        return missing_target_message(f"the {role} {short(name)!r}")
     ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
     if options.drop:  # the model decides what a gap means
         return (
-            f"column {name!r} is missing, and the model was trained on rows without gaps. Fill it, "
-            f"or train with {ways}."
+            f"column {short(name)!r} is missing, and the model was trained on rows without gaps. "
+            f"Fill it, or train with {ways}."
         )
-    return f"column {name!r} is missing. Pass {ways}, or fill it."
+    return f"column {short(name)!r} is missing. Pass {ways}, or fill it."
 
 
 def chunk_of(

@@ -27,7 +27,7 @@ from tamis.data.tables.layout import (
 )
 from tamis.data.tables.values import GAPS
 from tamis.data.text.window import NUL, Window
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 LOOKED_AT = 200  # rows that decide whether a column looks like numbers
 WIDE_ROWS, FIELD_BYTES, WIDE_BYTES = 16, 8, 1 << 25  # of a chunk of a table of many columns
@@ -147,8 +147,8 @@ class RecordReader:
         for c in self.columns:
             if c.name not in held and c.role in FEATURES:
                 raise ReadError(
-                    f"{file.window.name}, line 1: column {c.name!r} is missing; the model needs "
-                    f"it. The header has {', '.join(header[:10])}."
+                    f"{file.window.name}, line 1: column {short(c.name)!r} is missing; the model "
+                    f"needs it. The header has {', '.join(short(header[:10]))}."
                 )
         self.numeric: list[str] = []
         self.wordy: list[str] = []
@@ -251,7 +251,7 @@ class RecordReader:
             rule = gap_sentence(name, role, self.options)
         else:
             width = len(self.header)
-            said = {"word": word, "name": name, "column": column, "width": width}
+            said = {"word": word, "name": short(name), "column": column, "width": width}
             rule = _RULES[reason].format(**said, categorical=option("categorical", [name]))
         self.context.refuse(f"{where}: {rule}")
 
@@ -330,24 +330,24 @@ def read_header(window: Window, options: Options) -> tuple[list[str], str]:
         fields = next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise ReadError(
-            f"{window.name}, line 1: the header {line[:40]!r} cannot be read ({error}). Check its "
-            "quotes, and that it is one line."
+            f"{window.name}, line 1: the header {short(line)!r} cannot be read ({error}). Check "
+            "its quotes, and that it is one line."
         ) from None
     names = [name.strip() for name in fields]
     if len(names) == 1 and not options.drop:  # a model of one column needs no target
         raise ReadError(
-            f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass "
+            f"{window.name}, line 1: one column only, {short(names[0])!r}. Pass "
             f"{option('delimiter', ...)} if another character parts the fields."
         )
     if all(_is_number(name) for name in names):
         raise ReadError(
-            f"{window.name}, line 1: the header holds numbers alone, {line[:40]!r}. Put a line "
+            f"{window.name}, line 1: the header holds numbers alone, {short(line)!r}. Put a line "
             "with the columns' names first."
         )
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise ReadError(
-            f"{window.name}, line 1: two columns are named {twice[:40]!r}. Names must differ; "
+            f"{window.name}, line 1: two columns are named {short(twice)!r}. Names must differ; "
             "rename one."
         )
     window.advance(stop, 1)

@@ -23,6 +23,7 @@ from tamis.data.tables.values import (
     seconds_of,
     word_of,
 )
+from tamis.system.spelling import short
 
 
 def is_frame(X: Any) -> bool:
@@ -66,8 +67,8 @@ def _by_name(columns: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
         word = str(name)
         if word in found:
             raise ReadError(
-                f"two columns have the same name as a word: {first[word]!r:.60} and {name!r:.60}. "
-                "Rename one."
+                f"two columns have the same name as a word: {short(first[word])!r} and "
+                f"{short(name)!r}. Rename one."
             )
         found[word], first[word] = values, name
     return found
@@ -110,8 +111,8 @@ class Field:
     def _refuse(self, why: str) -> NoReturn:
         """Refuse a column whose rows are no single values."""
         raise ReadError(
-            f"column {self.name!r} {why}, where a column has one number or word a row. Give each "
-            f"part a column of its own, or leave the column out."
+            f"column {short(self.name)!r} {why}, where a column has one number or word a row. Give "
+            "each part a column of its own, or leave the column out."
         )
 
     def floats(self) -> np.ndarray:
@@ -122,8 +123,8 @@ class Field:
         if None in found:
             word = self.values[found.index(None)]
             raise ReadError(
-                f"{str(word)[:40]!r} in column {self.name!r} is no number. Pass a column of "
-                "numbers, as the model was trained on."
+                f"{short(str(word))!r} in column {short(self.name)!r} is no number. Pass a column "
+                "of numbers, as the model was trained on."
             )
         return np.array(found, dtype=float)
 
@@ -212,8 +213,8 @@ def rows_of(X: Any, layout: Layout, gaps: tuple[str, ...] = ()) -> sp.csr_array:
     for c in layout.features:
         if c.name not in given:
             raise ReadError(
-                f"column {c.name!r} is missing; the model needs it. The frame has "
-                f"{', '.join(list(given)[:10]) or 'no columns'}."
+                f"column {short(c.name)!r} is missing; the model needs it. The frame has "
+                f"{', '.join(short(list(given)[:10])) or 'no columns'}."
             )
     fields = {c.name: Field(c.name, given[c.name], gaps) for c in layout.features}
     part = part_of(fields, layout.features)
@@ -222,7 +223,7 @@ def rows_of(X: Any, layout: Layout, gaps: tuple[str, ...] = ()) -> sp.csr_array:
     if np.isinf(part.numbers).any():
         name = part.names[int(np.argmax(np.isinf(part.numbers).any(axis=0)))]
         raise ReadError(
-            f"the frame: a number in column {name!r} is infinite (inf); all must be finite. "
+            f"the frame: a number in column {short(name)!r} is infinite (inf); all must be finite. "
             "Replace it."
         )
     if layout.missing == "error":
@@ -238,7 +239,7 @@ def _refuse_gaps(part: Part, layout: Layout) -> None:
     gaps = {name: int(np.isnan(part.numbers[:, k]).sum()) for k, name in enumerate(part.names)}
     texts = {c.name for c in layout.features if c.role == TEXT}
     gaps |= {n: int((w.codes < 0).sum()) for n, w in part.words.items() if n not in texts}
-    said = [f"{name} ({count} rows)" for name, count in gaps.items() if count]
+    said = [f"{short(name)} ({count} rows)" for name, count in gaps.items() if count]
     if said:
         raise ReadError(
             f"the frame has gaps (NaN or nothing) in {', '.join(said[:10])}, and was fitted "

@@ -11,6 +11,7 @@ from tamis.data.columns import texts
 from tamis.data.columns.dates import VALUES, DateEncoding
 from tamis.data.tables.values import FLAGS, comma_number, level_of, spellings_of
 from tamis.data.text.words import SEED, hash_of, pack_rows
+from tamis.system.spelling import short
 
 NUMBER, WORDS, DATE, TEXT = "number", "words", "date", "text"
 TARGET, WEIGHT, IGNORED = "target", "weight", "ignored"
@@ -217,7 +218,7 @@ class Layout:
             unseen, rows = counts.get(c.name, (0, 0))
             rare = float(c.facts.get("rare") or 0.0)  # share of such rows when the model was fitted
             if unseen > (0.5 + 0.5 * rare) * rows:
-                said.append(f"{c.name!r} ({unseen:,} of {rows:,} rows)")
+                said.append(f"{short(c.name)!r} ({unseen:,} of {rows:,} rows)")
         if not said:
             return ""
         more = f" and {len(said) - 5} more columns" if len(said) > 5 else ""

@@ -1,10 +1,10 @@
-"""The methods in a few lines of NumPy each, as slow as they are plain."""
+"""Reference implementations of BCW and SBCW in plain NumPy, slow and simple."""
 
 import numpy as np
 
 
 def make_data(n=80, d=8, seed=0, filled=0.6):
-    """Rows that are partly zeros, one of them empty, and noisy labels -1 and 1."""
+    """Return sparse rows, one of them empty, and noisy labels -1 and 1."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < filled)
     X[n // 2] = 0.0
@@ -13,13 +13,13 @@ def make_data(n=80, d=8, seed=0, filled=0.6):
 
 
 def symmetric_root(P):
-    """Inverse of the root of a precision, by its eigenvectors: the way that tamis does not go."""
+    """Return the inverse square root of a precision by its eigenvectors, which tamis does not use."""
     values, vectors = np.linalg.eigh(P)
     return vectors / np.sqrt(values) @ vectors.T
 
 
 def dual_coordinate_ascent(X, y, C, squared, w, sweeps=1, weights=None):
-    """Sweeps of dual coordinate ascent (Hsieh et al. 2008) in the given order, from w."""
+    """Run sweeps of dual coordinate ascent (Hsieh et al. 2008) in row order, from w."""
     cost = C * (np.ones(len(y)) if weights is None else weights)
     alpha, w = np.zeros(len(y)), w.copy()
     for _ in range(sweeps):
@@ -40,7 +40,7 @@ def dual_coordinate_ascent(X, y, C, squared, w, sweeps=1, weights=None):
 
 
 def bcw_batch(X, y, C, cov_C, squared, mean, precision, sweeps=1, weights=None):
-    """Algorithm 1: new mean and precision."""
+    """Algorithm 1: return the new mean and precision."""
     row_weights = np.ones(len(y)) if weights is None else weights
     precision = precision + cov_C * (X.T * row_weights) @ X
     root = symmetric_root(precision)
@@ -51,7 +51,9 @@ def bcw_batch(X, y, C, cov_C, squared, mean, precision, sweeps=1, weights=None):
 
 
 def newton_svm(X, y, C, sigma=0.0, steps=60):
-    """Optimum of (1 + sigma) |w|^2 / 2 + C sum max(0, 1 - y w.x)^2, to machine precision."""
+    """Return the optimum of (1 + sigma) |w|^2 / 2 + C sum max(0, 1 - y w.x)^2, to machine
+    precision.
+    """
     w = np.zeros(X.shape[1])
     for _ in range(steps):
         slack = 1.0 - y * (X @ w)
@@ -64,7 +66,9 @@ def newton_svm(X, y, C, sigma=0.0, steps=60):
 
 
 def conjugate_gradient_norms(a, sigma):
-    """Section 4.2 of the notes: sort, find the number of blocks at work, threshold."""
+    """Return the norms of the blocks of the gradient of the conjugate: sort, find the number of
+    active blocks, threshold.
+    """
     sorted_norms = np.sort(a)[::-1]
     cumulative = np.cumsum(sorted_norms)
     n_active = max(
@@ -80,9 +84,8 @@ def conjugate_gradient_norms(a, sigma):
 
 
 def printed_pass(X, y, C, blocks, squared, sigma, sigmas):
-    """Algorithm 3 with its misprints mended: one pass, the printed step.
-
-    Returns the mean over all columns.
+    """Algorithm 3 with corrected misprints: one pass with the printed step. Return the mean over
+    all columns.
     """
     z = [np.zeros(len(block)) for block in blocks]
     roots = [np.linalg.cholesky(s) for s in sigmas]

@@ -1,5 +1,5 @@
-"""A user's path: frames with names, streams, files, confidence, an abstain rule; and the sweeps as
-plain Python.
+"""The whole use of the batch models: frames with names, streams, files, confidence, abstention; and
+the sweeps without compilation.
 """
 
 import numpy as np
@@ -124,7 +124,7 @@ def test_a_batch_of_weight_0_changes_nothing(model):
 
 
 def test_a_file_of_few_wide_rows_holds_no_covariance(tmp_path):
-    """Fewer rows than columns: the file holds the rows, not a covariance."""
+    """With fewer rows than columns the file stores the rows instead of a covariance."""
     rows, y, _ = make_text(n_samples=60, n_features=50_000, random_state=0)
     model = BCWClassifier().partial_fit(rows[:40], y[:40], classes=[0, 1])
     tamis.save(model, tmp_path / "model.tamis")
@@ -171,7 +171,7 @@ def test_a_feature_that_is_never_seen_keeps_its_variance():
     assert (np.delete(model.variance_[0], 3) < 0.2).all()
 
 
-# --------------------------------------------------------------------------- plain Python
+# --------------------------------------------------------------------------- without compilation
 SETTINGS = [
     *(
         BCWClassifier(solver=s, loss=loss, random_state=0)

@@ -1,4 +1,4 @@
-"""BCW against plain NumPy and other libraries: the invariants of the method."""
+"""BCW against plain NumPy and other libraries, and the invariants of the method."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,13 @@ def ordered_model(**params):
 
 
 def converged_model(**params):
-    """A model at the optimum."""
+    """Return an unfitted model that runs to the optimum."""
     return BCWClassifier(
         **{"max_iter": 3000, "tol": 1e-13, "fit_intercept": False, "random_state": 0, **params}
     )
 
 
-# --------------------------------------------------------------------------- one mean, four ways
+# -------------------------------------------------------------------------- one mean by all solvers
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("loss", LOSSES)
@@ -137,9 +137,8 @@ def test_a_covariance_too_large_for_memory_is_refused():
 # --------------------------------------------------------------------------- special cases
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_without_covariance_a_pass_is_passive_aggressive(form):
-    """PA-I and PA-II from zero (Crammer et al.
-
-    2006) are one sweep of the dual of the SVM; an empty row changes nothing in them.
+    """PA-I and PA-II from zero (Crammer et al. 2006) are one sweep of the dual of the SVM; an empty
+    row does not change them.
     """
     for loss, squared in (("hinge", False), ("squared_hinge", True)):
         w = np.zeros(D)
@@ -159,7 +158,7 @@ def test_without_covariance_a_pass_is_passive_aggressive(form):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_below_the_margin_a_pass_is_ridge_regression(solver, shuffle):
-    """With weak costs every step meets its bound, and the order of the rows means nothing."""
+    """With small C every step reaches its bound, and the order of the rows has no effect."""
     C = 1e-3
     model = BCWClassifier(
         C=C, solver=solver, fit_intercept=False, shuffle=shuffle, random_state=0
@@ -281,10 +280,10 @@ def test_rows_of_the_same_numbers_in_single_precision_give_the_same_mean():
         )
 
 
-# --------------------------------------------------------------------------- what it is worth
+# --------------------------------------------------------------------------- accuracy and speed
 def test_on_digits_one_pass_equals_ridge_and_the_accurate_mode_an_svm():
-    """Even against odd digits: closer than the standard error of an error on so many rows, and the
-    order of the rows matters less than that.
+    """Even against odd digits: the errors differ by less than their standard error, and by less
+    than half of it between orders of the rows.
     """
     rows, digits = load_digits(return_X_y=True)
     rows, y = np.column_stack([rows / 16.0, np.ones(len(rows))]), digits % 2
@@ -311,7 +310,9 @@ def test_on_digits_one_pass_equals_ridge_and_the_accurate_mode_an_svm():
 
 
 def test_less_covariance_needs_more_sweeps():
-    """A covariance preconditions: with a hundredth of it, or none, the same gap takes longer."""
+    """The covariance is a preconditioner: with a hundredth of it, or without it, the same gap needs
+    more sweeps.
+    """
     sweeps = [
         converged_model(C=4.0, cov_C=ratio * 4.0, loss="squared_hinge", tol=1e-3).fit(X, Y).n_iter_
         for ratio in (1.0, 0.01, 0.0)

@@ -1,4 +1,4 @@
-"""The comparator that the paper's benchmark brings along, and the words of its verdict."""
+"""The comparator of the paper's benchmark, and the verdicts of the benchmark."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""SBCW against plain NumPy, a convex optimum and BCW: the invariants of the method."""
+"""SBCW against plain NumPy, a convex optimum and BCW, and the invariants of the method."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def fit(rows=X, y=Y, **params):
 # --------------------------------------------------------------------------- the conjugate
 @pytest.mark.parametrize("sigma", [1.0, 0.1, 0.01])
 def test_the_conjugate_and_its_gradient(sigma):
-    """Optimality of the maximiser, the sorted form of the notes, and finite differences."""
+    """Optimality of the maximiser, the formula with sorting, and finite differences."""
     rng = np.random.default_rng(0)
     for case in range(60):
         a = rng.exponential(size=1 + case % 7) * (rng.random(1 + case % 7) < 0.9)
@@ -97,7 +97,7 @@ def test_the_solvers_agree(loss, sigma):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("sigma", [1.0, 0.01])
 def test_the_printed_pass_is_reachable(loss, sigma):
-    """Without shuffling (partial_fit): algorithm 3, round after round."""
+    """Without shuffling (partial_fit) each round is algorithm 3."""
     model = SparseBCWClassifier(
         n_features_to_select=9,
         block_size=3,
@@ -120,7 +120,7 @@ def test_the_printed_pass_is_reachable(loss, sigma):
 
 
 def test_the_printed_step_is_wrong_for_a_small_sigma_and_mkl_is_not():
-    """Relative gaps as in the notes, section 4.4: many sweeps do not help the printed step."""
+    """The curvature of the conjugate is |x|^2 / sigma, but the printed step uses |x|^2."""
     gaps = {}
     for sigma in (1.0, 0.01):
         model = fit(sigma=sigma, n_features_to_select=12, cov_C=0.01, max_iter=100, tol=1e-4)
@@ -316,9 +316,7 @@ def test_it_finds_planted_words_and_never_makes_rows_dense():
 @pytest.mark.parametrize("solver", ["mkl", "exact", "online"])
 @pytest.mark.parametrize("identity", [False, True])
 def test_the_constant_of_each_block_is_a_column_of_ones_in_it(solver, identity):
-    """Step by step: what a sweep does with the constant, which no row stores, is what it does with
-    columns of ones.
-    """
+    """A sweep treats the constant column, which no row stores, as it treats a stored column."""
     options = SBCWOptions(9, 3, solver, 0.5, "plain", identity, 1, None, 0.0)
     wide, row_weights, dual = (
         np.column_stack([X, 2.0 * np.ones((N, 2))]),

@@ -1,4 +1,4 @@
-"""Random problems of thresholding, and the optimum by a program written out."""
+"""Random problems for the tests of thresholding, and their optimum by a linear program."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -10,7 +10,9 @@ from tamis.methods.data_thresholding.thresholds import drop_small
 
 
 def random_problem(seed, loss, n=60, d=12):
-    """Heavy-tailed rows, unlike loads, classes of unlike size; with and without an intercept."""
+    """Return heavy-tailed rows with different weights and unbalanced classes, with or without an
+    intercept.
+    """
     rng = np.random.default_rng(seed)
     X = (
         rng.standard_t(3, size=(n, d))
@@ -25,20 +27,20 @@ def random_problem(seed, loss, n=60, d=12):
 
 
 def fit_thresholded(X, problem, threshold, tol=1e-7):
-    """The thresholded data, the model learnt from them, and its certificate."""
+    """Return the thresholded data, the fit on them, and its certificate."""
     thresholded = drop_small(X, threshold)
     fit = solve(problem, thresholded.matrix, tol, 300)
     return thresholded, fit, certify(problem, X, thresholded, fit)
 
 
 def optimum(X, problem):
-    """Value of the problem on the whole data, and how far it may be off."""
+    """Return the optimum on the original data, and the gap of the solver."""
     _, _, certificate = fit_thresholded(X, problem, 0.0)
     return certificate.primal_original, certificate.gap
 
 
 def hinge_program(X, problem):
-    """The hinge problem as a linear program in the weights themselves."""
+    """Return the optimum of the hinge problem as a linear program in the weights."""
     n, d = X.shape
     costs = np.concatenate((np.full(2 * d, problem.strength), problem.row_weights, [0.0]))
     signed = problem.signs[:, None] * X

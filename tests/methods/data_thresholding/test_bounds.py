@@ -1,5 +1,5 @@
-"""The invariants of thresholding: bounds are never violated, and the certificate is between the
-truth and the promise.
+"""The bounds of thresholding hold, and the certificate is between the true gap and the a-priori
+bound.
 """
 
 import numpy as np
@@ -76,7 +76,7 @@ def test_the_hinge_solver_reaches_the_optimum_of_the_program(seed):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_wide_data_need_several_working_sets(loss):
-    """More columns than the first working set holds, and the optimum is that over all of them."""
+    """With more columns than the first working set has, the optimum is over all of them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 400))
     problem = random_problem(1, loss)[1]._replace(strength=0.01)
@@ -91,7 +91,7 @@ def test_wide_data_need_several_working_sets(loss):
 # --------------------------------------------------------------------------- duals
 @pytest.mark.parametrize("far", [0.5, 6.0, -12.0])
 def test_logistic_duals_at_the_best_intercept(far):
-    """By steps of Newton, at most 1 long: near the root each squares what is left."""
+    """Newton steps of at most 1, which converge quadratically near the root."""
     _, problem = random_problem(3, "logistic")
     signs, scores = problem.signs, np.random.default_rng(0).normal(size=len(problem.signs)) + far
 
@@ -131,8 +131,8 @@ def test_the_limit_of_the_dual_is_that_of_equal_rows(loss):
 @pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_bound_is_violated(loss):
-    """The chain of the notes, A.7: 0 <= truth <= gap; truth <= aposteriori <= apriori; bounds from
-    the thresholded data hold on both sides.
+    """0 <= true gap <= gap; true gap <= aposteriori <= apriori; the bounds from the thresholded
+    data hold on both sides.
     """
     for seed in range(25):
         X, problem = random_problem(seed, loss)
@@ -176,9 +176,7 @@ def test_the_sandwich(loss):
 
 
 def test_the_certificate_is_far_tighter_than_the_apriori_bound():
-    """Notes, A.8: what theory promises beforehand is loose by orders of magnitude; the dual
-    certificate is not.
-    """
+    """The a-priori bounds are loose by orders of magnitude."""
     ratios = []
     for seed in range(10):
         X, problem = random_problem(seed, "logistic")
@@ -205,18 +203,18 @@ def test_safe_thresholds_invert_the_bounds():
         assert relative_bound(t, strength) == pytest.approx(max_error)
         t = safe_threshold(max_error, "absolute", strength, 0.7)
         assert absolute_bound(t, strength, 0.7) == pytest.approx(max_error)
-        # Along a path the value reached before allows more, once it is small (notes, A.4).
+        # Along a path a small objective at a larger strength allows a larger threshold.
         assert safe_threshold(max_error, "absolute", strength, 0.7, 0.01) > safe_threshold(
             max_error, "absolute", strength, 0.7
         )
-    # Not 0.00488, the source's rule.
+    # The rule of the report would give 0.00488.
     assert safe_threshold(0.1, "absolute", 0.1, 1.0, 1.0) == pytest.approx(0.005)
 
 
 @pytest.mark.parametrize(("radius", "gap"), [(0.3, 0.6), (1.5, 2.5)])
 def test_the_constrained_bound_is_tight_for_small_radii_only(radius, gap):
-    """Notes, T-A3: X = [x, -x], x = t e_1 with t = 1; all is dropped, and the solver picks the
-    worst of equals, w = -c e_1.
+    """X = [x, -x], x = t e_1 with t = 1: all entries are dropped, and the worst of all optimal
+    solutions is w = -c e_1.
     """
     X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
     assert drop_small(X, 1.0).max_dropped == 1.0
@@ -273,7 +271,7 @@ def test_thresholds_by_fraction_and_by_halving():
 def test_products_and_columns_are_equal_for_sparse_and_dense(index):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(40, 13)) * (rng.random((40, 13)) < 0.4)
-    X[[0, 7, 39]] = 0.0  # rows without an entry, at both ends too
+    X[[0, 7, 39]] = 0.0  # empty rows, also the first and the last one
     rows, coefficients = sp.csr_array(X), rng.normal(size=40)
     rows = sp.csr_array(
         (rows.data, rows.indices.astype(index), rows.indptr.astype(index)), shape=X.shape
@@ -290,7 +288,7 @@ def test_products_and_columns_are_equal_for_sparse_and_dense(index):
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_refined_duals_by_gram_steps_equal_those_by_newton_steps(intercept, monkeypatch):
-    """Near the optimum no step is cut, and both ways take the same ones."""
+    """Near the optimum no step is shortened, and both methods take the same steps."""
     X, problem = random_problem(2, "logistic")
     problem = problem._replace(intercept=intercept, strength=0.02)
     rough_fit = solve(problem, X, 1e-3, 300)
@@ -304,7 +302,7 @@ def test_refined_duals_by_gram_steps_equal_those_by_newton_steps(intercept, monk
 
 
 def test_a_certificate_holds_if_one_of_its_bounds_does():
-    """Up to the bound itself, and in the units that were asked for."""
+    """Up to equality, and in the units of `mode`."""
     base = dict.fromkeys(Certificate.__annotations__, 9.0) | {"dual_bound": 2.0}
     for name, mode, limit in (
         ("rel_gap", "relative", 0.5),

@@ -1,6 +1,4 @@
-"""ThresholdedClassifier and DataThresholder: what a user asks for is what the certificate shows, on
-every kind of data.
-"""
+"""ThresholdedClassifier and DataThresholder meet the requested error on all kinds of data."""
 
 from itertools import pairwise
 
@@ -172,7 +170,9 @@ def test_other_solvers(estimator):
 
 
 def test_the_certificate_is_about_the_requested_loss():
-    """A squared hinge is not the hinge, and liblinear penalises the intercept: the gap says so."""
+    """The gap shows that a squared hinge is not the hinge and that liblinear penalises the
+    intercept.
+    """
     exact = model(loss="hinge", threshold=0.0).fit(X, Y)
     other = model(estimator=LinearSVC(penalty="l1", dual=False), loss="hinge", threshold=0.0).fit(
         X, Y

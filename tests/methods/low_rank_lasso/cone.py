@@ -4,14 +4,12 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-INFINITE = 1e20
-
 
 def solve_cone(X, y, eta, radius=None, l1_penalty=0.0, masked=-1):
-    """Minimise ``||y - X b|| + eta ||b||_2 + price ||b||_1`` over ``||b||_1 <= radius``; returns
-    (value, b).
+    """Minimise ``||y - X b|| + eta ||b||_2 + l1_penalty ||b||_1`` over ``||b||_1 <= radius``;
+    return (value, b).
 
-    Variables: b (d), their sizes u (d), and the two norms.
+    Variables: b (d), their absolute values u (d), and the two norms.
     """
     n, d = X.shape
     cost = np.concatenate([np.zeros(d), np.full(d, l1_penalty), [1.0, eta]])

@@ -1,4 +1,6 @@
-"""The factorisation: near the best, with bounds that hold, sparse as dense, weights as copies."""
+"""The factorisation: an error near the minimum, valid bounds, equal results for sparse and dense
+data, row weights.
+"""
 
 import numpy as np
 import pytest
@@ -95,9 +97,7 @@ def test_n_components_above_the_rank():
 
 
 def test_error_upper_fails_at_most_with_probability_delta():
-    """Flat and nearly tied spectra are the hard ones; with delta = 0.05 and few steps the bound is
-    loose enough to hold.
-    """
+    """Flat and nearly tied spectra are the hard ones."""
     random = check_random_state(0)
     n_violations = 0
     for k in range(300):

@@ -1,5 +1,5 @@
-"""LowRankLasso and LowRankClassifier: what they promise, for dense and sparse rows and targets,
-weights, files and threads.
+"""LowRankLasso and LowRankClassifier: dense and sparse rows and targets, weights, files and
+threads.
 """
 
 import warnings
@@ -41,7 +41,9 @@ def test_every_form_of_rows_and_targets_gives_the_same_model(dtype, radius):
         "max_iter": 5000,
     }
     model = LowRankLasso(**params).fit(X, Y)
-    tolerance = 1e-4 if dtype == "float64" else 2e-2  # weights are off by the root of the gap
+    tolerance = (
+        1e-4 if dtype == "float64" else 2e-2
+    )  # the error of the weights is of the order of the square root of the gap
     for rows in (sp.csr_array(X), sp.csc_matrix(X)):
         for targets in (Y, sp.csr_array(Y), sp.coo_matrix(Y)):
             other = LowRankLasso(**params).fit(rows, targets)

@@ -1,4 +1,4 @@
-"""Rank one: primal equals dual, in every degenerate case, and no cone program does better."""
+"""Rank one: the primal equals the dual in all degenerate cases, and agrees with a cone program."""
 
 import math
 
@@ -72,7 +72,7 @@ def test_agrees_with_a_cone_program():
 
 def test_zero_exactly_where_the_criterion_says_so():
     p, q, y = np.array([3.0, 4.0]), np.array([1.0, 1.0]), np.array([1.0, 0.0])
-    # unit vectors: cosine 1/sqrt 2, |p|/|p| = (0.6, 0.8), prices over 5 sqrt 2
+    # unit vectors: cosine 1/sqrt 2, p/|p| = (0.6, 0.8), penalties over 5 sqrt 2
     top = 0.8 * math.sqrt(0.5) * 5.0 * math.sqrt(2.0)
     assert not solve_rank_one(p, q, y, 0.0, top * 1.0001).weights.any()
     assert solve_rank_one(p, q, y, 0.0, top * 0.9999).weights.any()
@@ -95,8 +95,8 @@ def test_the_first_of_tied_columns_has_the_weight():
 
 
 def test_the_constrained_form_without_robustness():
-    """Of unit vectors: value^2 is 1 - (r |p|_inf |gamma| + (c + gamma / 2)^2), and one column holds
-    the weight.
+    """For unit vectors value^2 is 1 - (r |p|_inf |gamma| + (c + gamma / 2)^2), with a weight for
+    one column.
     """
     random = np.random.default_rng(3)
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""The batched solver against an interior-point method, and every invariant of its mathematics."""
+"""The batched solver against an interior-point method, and the invariants of its mathematics."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.delicate
 
 
 def random_problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
-    """A factored matrix, what it stands for, and targets."""
+    """Return centred rows, centred targets, the factorisation, and the compressed targets."""
     random = check_random_state(seed)
     X = random.normal(size=(n, d)) @ np.diag(np.linspace(1.0, 0.05, d))
     Y = X @ (
@@ -165,7 +165,7 @@ def test_float32_is_near():
 
 
 def test_a_masked_column_gets_no_weight():
-    """The masked problem is that of the matrix without the column, and needs V and norms alone."""
+    """The masked problem is that of the matrix without the column, and needs only V and norms."""
     X, _, factors, _ = random_problem(7)
     low_rank, V = factors.U * factors.S @ factors.W.T, factors.W * factors.S
     for i in (0, 3, 11):
@@ -191,8 +191,8 @@ def test_a_masked_column_gets_no_weight():
 
 
 def test_guarantee_against_the_lasso_on_the_data():
-    """The residual is at most (eps + eta) |bbar| + (eps - eta) |bhat| from the lasso's, which is at
-    most 2 eps radius.
+    """The excess residual is at most (eps + eta) |bbar| + (eps - eta) |bhat|, and this is at most 2
+    eps radius.
     """
     for seed in range(4):
         X, Y, factors, compressed = random_problem(seed)
@@ -212,9 +212,7 @@ def test_guarantee_against_the_lasso_on_the_data():
 
 @pytest.mark.long
 def test_bounds_hold_on_a_thousand_targets():
-    """Of the residual on the data, of its distance from the lasso's, and of the dual from the
-    low-rank matrix alone.
-    """
+    """Bounds on the residual on the data, on its distance from that of the lasso, and on the dual."""
     random = check_random_state(0)
     for seed in range(250):
         n, d = random.randint(5, 30), random.randint(3, 25)
@@ -280,7 +278,7 @@ def test_unconverged_targets_are_marked():
 
 
 def test_degenerate_targets():
-    """No target at all, one that is met exactly, and a rank of zero."""
+    """A constant target, a target in the range of U, and a rank of zero."""
     _X, _, factors, _ = random_problem(10, n=40)
     inside = (factors.U @ (factors.S * (factors.W.T @ np.eye(30)[:, 0])))[:, None]
     compressed, _ = compress(
@@ -305,7 +303,7 @@ def test_degenerate_targets():
     assert none.weights.shape == (2, 5)
 
 
-# --------------------------------------------------------------------------- the pieces
+# ---------------------------------------------------------------------- projections and multipliers
 def test_compiled_loops_equal_interpreted_ones(request):
     _, _, factors, compressed = random_problem(11, n=20, d=12, targets=3)
     masked_targets = compressed._replace(masked=np.array([-1, 4, 0]))
@@ -326,7 +324,7 @@ def test_compiled_loops_equal_interpreted_ones(request):
 
 
 def plain_projection(z, radius):
-    """The projection by sorting."""
+    """Return the projection by sorting."""
     if np.abs(z).sum() <= radius:
         return z
     sizes = np.sort(np.abs(z))[::-1]
@@ -350,7 +348,7 @@ def test_projection_on_the_l1_ball():
 
 
 def test_the_l1_multiplier_is_the_support_function():
-    """max a'b - eta |b| over |b|_1 <= r is r nu; the level solves |(|a| - nu)_+| = eta."""
+    """max a'b - eta |b| over |b|_1 <= r is r nu, where nu solves |(|a| - nu)_+| = eta."""
     from tamis.methods.low_rank_lasso.spg.loop import update_and_measure_rows
 
     random = np.random.default_rng(1)
@@ -373,7 +371,7 @@ def test_the_l1_multiplier_is_the_support_function():
 
 
 def test_columns_that_vary_by_rounding_alone_have_no_direction(bounded):
-    """Centring leaves rounding of the size that it took away: no factor of that, and no weight."""
+    """Centring leaves rounding errors, which must not become singular vectors."""
     random = np.random.RandomState(0)
     for batch_size in (3.0 + 1e-14 * random.normal(size=(80, 10)), np.full((80, 10), 0.1)):
         _, sizes, _ = truncated_svd(Operator(batch_size), 5, 10, 2, random)
@@ -408,7 +406,7 @@ def test_singular_values_far_from_1_only_scale_the_solution(scale, fraction, dty
     assert np.allclose(scale * other.weights.toarray(), plain.weights.toarray(), atol=1e-2)
     assert np.allclose(other.figures["objective"], plain.figures["objective"], rtol=2.0 * tol)
     assert np.allclose(scale * other.figures["radius"], plain.figures["radius"], rtol=1e-3)
-    # Prices near 0 last.
+    # The multipliers near 0 converge last.
     assert np.allclose(
         other.figures["nu"] / scale,
         plain.figures["nu"],

@@ -1,6 +1,4 @@
-"""Robust problems written out as cone programs for Clarabel, set by set, from the table of the
-method and not from our oracles.
-"""
+"""Robust problems as cone programs for Clarabel, written set by set and independent of the oracles."""
 
 import clarabel
 import numpy as np
@@ -21,7 +19,7 @@ class ConeProgram:
         self.blocks = []
 
     def rows(self, **matrices):
-        """Rows of an affine map, from a matrix for each block of variables."""
+        """Return the rows of a linear map, from a matrix for each block of variables."""
         n_rows = next(len(matrix) for matrix in matrices.values())
         out = np.zeros((n_rows, self.size))
         for name, matrix in matrices.items():
@@ -29,7 +27,7 @@ class ConeProgram:
         return out
 
     def at_least(self, constant, **matrices):
-        """``parts x >= constant``."""
+        """Add the constraint ``matrices x >= constant``."""
         rows = self.rows(**matrices)
         self.blocks.append(
             (
@@ -40,7 +38,7 @@ class ConeProgram:
         )
 
     def in_cone(self, rows, constant=None):
-        """``rows x + constant`` in a second-order cone."""
+        """Add the constraint that ``rows x + constant`` is in a second-order cone."""
         self.blocks.append(
             (
                 -rows,
@@ -50,7 +48,7 @@ class ConeProgram:
         )
 
     def value(self):
-        """The optimum."""
+        """Return the optimum."""
         A, b, cones = (list(arrays) for arrays in zip(*self.blocks, strict=True))
         settings = clarabel.DefaultSettings()
         settings.verbose = False
@@ -63,7 +61,7 @@ class ConeProgram:
 
 
 def norm_bound(program, kind, width, root):
-    """The variable `norm` at least the dual norm of `w`."""
+    """Constrain the variable `norm` to at least the dual norm of `w`."""
     eye, one = np.eye(width), np.ones((width, 1))
     if kind == "l1":
         program.at_least(0.0, norm=one, w=eye)
@@ -77,8 +75,8 @@ def norm_bound(program, kind, width, root):
 
 
 def robust_hinge(kind, X, y, C, radius, root=None):
-    """Optimum of the robust support vector machine with an intercept; `root` is a root of the
-    ellipsoid's covariance.
+    """Return the optimum of the robust support vector machine with an intercept; `root` is a root
+    of the covariance of the ellipsoid.
     """
     n, d = X.shape
     root = np.eye(d) if root is None else root
@@ -97,8 +95,8 @@ def robust_hinge(kind, X, y, C, radius, root=None):
 
 
 def _deletion(signed, y, C, max_deleted):
-    """Sum of the largest parts as ``most z_i + sum_j v_ij`` with ``z_i + v_ij >= y_i w_j x_ij``,
-    both at least 0.
+    """Sum of the largest terms as ``max_deleted z_i + sum_j v_ij`` with ``z_i + v_ij >= y_i w_j
+    x_ij``, both at least 0.
     """
     n, d = signed.shape
     program = ConeProgram(w=d, b=1, slack=n, z=n, v=n * d)
@@ -141,7 +139,7 @@ def _labels(signed, y, C, flips):
 
 
 def robust_residuals(kind, X, y, C, radius, root=None):
-    """Optimum of robust least squares with an intercept."""
+    """Return the optimum of robust least squares with an intercept."""
     n, d = X.shape
     program = ConeProgram(w=d, b=1, size=n, length=1, norm=1, abs_w=d)
     program.quadratic[program.slices["w"]] = 1.0

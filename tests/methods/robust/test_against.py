@@ -1,5 +1,5 @@
-"""The cutting planes against cone programs, enumeration and other libraries: the invariants of the
-robust models.
+"""The cutting planes against cone programs, enumeration and other libraries, and the invariants of
+the models.
 """
 
 from itertools import combinations, pairwise
@@ -90,7 +90,7 @@ def test_residuals_against_a_cone_program(kind):
 # --------------------------------------------------------------------------- enumeration
 @pytest.mark.parametrize("max_deleted", [0, 1, 2, 3])
 def test_deletions_by_enumeration(max_deleted):
-    """Every way of losing up to so many features, for hinge and for residuals."""
+    """All deletions of up to `max_deleted` features, for hinge and for residuals."""
     w, subset = np.random.default_rng(1).normal(size=D), slice(0, 12)
     deletions = [
         list(deleted) for size in range(max_deleted + 1) for deleted in combinations(range(D), size)
@@ -127,9 +127,7 @@ def test_flips_by_enumeration(flips):
 
 
 def test_the_spectral_worst_case_by_enumeration_and_by_an_attack():
-    """Over all sets of rows that may be hit; and the movement itself, of rank one, reaches the
-    value.
-    """
+    """Over all sets of attacked rows; and a perturbation of rank one reaches the value."""
     w, subset, radius = np.random.default_rng(3).normal(size=D), slice(0, 9), 0.7
     slacks = 1.0 - Y[subset] * (X[subset] @ w + 0.2)
     t, best, attacked = radius * np.linalg.norm(w), 0.0, []
@@ -160,7 +158,9 @@ def test_the_spectral_worst_case_of_residuals_is_reached():
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid"])
 def test_the_worst_row_of_a_ball_is_in_the_ball(kind):
-    """The attack that the dual norm's slope names is feasible, and takes what the table says."""
+    """The perturbation along the subgradient of the dual norm is feasible and reaches the dual
+    norm.
+    """
     from tamis.methods.robust.rows import dual_norm
 
     w = np.random.default_rng(5).normal(size=D)
@@ -179,7 +179,7 @@ def test_the_worst_row_of_a_ball_is_in_the_ball(kind):
         )
 
 
-# --------------------------------------------------------------------------- slopes and planes
+# --------------------------------------------------------------------------- tangent planes
 @pytest.mark.parametrize(
     "make", [make_hinge_oracle, make_residual_oracle], ids=["hinge", "residuals"]
 )
@@ -221,9 +221,7 @@ def test_the_optimum_grows_with_the_radius(kind):
 
 @pytest.mark.parametrize("kind", SETS)
 def test_a_large_radius_gives_zero_weights(kind):
-    """What is left is the intercept's own problem; without an intercept the value is C n (notes,
-    D.3).
-    """
+    """Without an intercept the objective is then C n."""
     large = {"deletion": D, "labels": N}.get(kind, 100.0)
     outcome = minimise(make_hinge_oracle(kind, large, intercept=False), D, 0.5, 1e-6, 300)
     assert np.abs(outcome.weights).max() < 1e-6
@@ -254,7 +252,7 @@ def test_weights_are_repetitions(kind):
 
 
 def test_oracles_take_a_weight_of_2_for_two_rows():
-    """Not only because equal rows are merged: the oracles take a load of 2 for two rows."""
+    """Not only because equal rows are merged before: the oracles take a weight of 2 for two rows."""
     counts = np.random.default_rng(7).integers(1, 3, N).astype(float)
     repetition, w = (
         np.repeat(np.arange(N), counts.astype(int)),
@@ -284,9 +282,7 @@ def test_oracles_take_a_weight_of_2_for_two_rows():
 
 
 def test_spectral_least_squares_is_ridge():
-    """Notes, D.1: the weights are those of ridge regression whose strength follows from the
-    solution.
-    """
+    """The weights are those of a ridge regression with a strength that follows from the solution."""
     model = RobustRegressor("spectral", radius=2.0, C=50.0, tol=1e-9, max_iter=3000).fit(X, T)
     length, norm = np.linalg.norm(T - model.predict(X)), np.linalg.norm(model.coef_)
     ridge = Ridge(alpha=length * (1.0 / 50.0 + 2.0 / norm), tol=1e-12).fit(X, T)
@@ -295,8 +291,8 @@ def test_spectral_least_squares_is_ridge():
 
 
 def test_a_perturbation_shared_by_all_rows_is_a_norm_penalty():
-    """Notes, D.2: max over sum_i ||u_i|| <= lam of the hinge sum is the hinge sum + lam ||w||, if
-    some margin falls short; else not.
+    """The maximum of the hinge sum over sum_i ||u_i|| <= lam is the hinge sum + lam ||w|| if some
+    margin is at most 1, and less otherwise.
     """
     rng = np.random.default_rng(8)
     w, lam = rng.normal(size=D) / 3.0, 0.8

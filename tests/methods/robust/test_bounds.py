@@ -1,4 +1,4 @@
-"""Cutting planes that cannot close their gap stop, and say so."""
+"""Cutting planes that cannot close their gap stop with a warning."""
 
 import re
 import warnings
@@ -32,8 +32,8 @@ MODELS = [
     ids=["huge", "mixed columns", "mixed weights", "huge weights"],
 )
 def test_planes_that_do_not_narrow_the_gap_end_the_fit_with_a_warning(cls, y, rows, weights):
-    """Most of these cannot close their gap; whether one can is for rounding to say, and for the
-    model to tell.
+    """Most of these cannot close their gap, depending on rounding; the model must warn exactly
+    then.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,5 +1,5 @@
-"""Robust models as a user meets them: worst-case scores, classes, files, errors; and what
-robustness is for.
+"""The whole use of the robust models: worst-case scores, classes, files, errors, and the gain by
+robustness.
 """
 
 import numpy as np
@@ -31,8 +31,8 @@ RADII = {
 
 
 def attacks(kind, radius, model, rows, truth, rng, tries=300):
-    """Random errors of the largest size in the set, and those along the weights, which are the
-    worst ones.
+    """Yield rows with random errors of the largest size in the set, and with those along the
+    weights, which are the worst ones.
     """
     directions = [
         *(model.coef_ if len(model.coef_) == 1 else np.diff(model.coef_[[0, 1, 2, 0]], axis=0)),
@@ -123,9 +123,7 @@ def test_the_worst_case_of_a_regression(kind):
 
 
 def test_a_deletion_robust_model_is_more_accurate_in_the_worst_case():
-    """Digits whose pixels go out: the plain machine leans on few of them, the robust one spreads
-    its weight.
-    """
+    """Digits with deleted pixels: the weights of the plain model depend on few pixels."""
     rows, y = load_digits(return_X_y=True)
     rows, y = rows[(y == 4) | (y == 7)] / 16.0, y[(y == 4) | (y == 7)]
     train, test = slice(0, None, 2), slice(1, None, 2)
@@ -186,7 +184,7 @@ def test_the_default_ellipsoid_is_that_of_the_columns():
         )
 
 
-# --------------------------------------------------------------------------- manners
+# -------------------------------------------------------------------------- files, searches, errors
 @pytest.mark.parametrize("kind", RADII)
 def test_files_and_repetition(kind, tmp_path):
     model = RobustSVC(kind, radius=RADII[kind]).fit(X, Y)

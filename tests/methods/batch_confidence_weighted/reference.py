@@ -13,7 +13,7 @@ def make_data(n=80, d=8, seed=0, filled=0.6):
 
 
 def symmetric_root(P):
-    """Return the inverse square root of a precision by its eigenvectors, which tamis does not use."""
+    """Return the inverse square root of a precision, by its eigenvectors."""
     values, vectors = np.linalg.eigh(P)
     return vectors / np.sqrt(values) @ vectors.T
 

@@ -212,7 +212,7 @@ def test_guarantee_against_the_lasso_on_the_data():
 
 @pytest.mark.long
 def test_bounds_hold_on_a_thousand_targets():
-    """Bounds on the residual on the data, on its distance from that of the lasso, and on the dual."""
+    """Bounds on the residual on X, on its distance from that of the lasso, and on the dual."""
     random = check_random_state(0)
     for seed in range(250):
         n, d = random.randint(5, 30), random.randint(3, 25)

@@ -1,4 +1,4 @@
-"""Robust problems as cone programs for Clarabel, written set by set and independent of the oracles."""
+"""Robust problems as cone programs for Clarabel, independent of the oracles."""
 
 import clarabel
 import numpy as np

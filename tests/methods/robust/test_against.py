@@ -252,7 +252,7 @@ def test_weights_are_repetitions(kind):
 
 
 def test_oracles_take_a_weight_of_2_for_two_rows():
-    """Not only because equal rows are merged before: the oracles take a weight of 2 for two rows."""
+    """The oracles themselves take a weight of 2 for two rows, without merging equal rows."""
     counts = np.random.default_rng(7).integers(1, 3, N).astype(float)
     repetition, w = (
         np.repeat(np.arange(N), counts.astype(int)),
@@ -282,7 +282,7 @@ def test_oracles_take_a_weight_of_2_for_two_rows():
 
 
 def test_spectral_least_squares_is_ridge():
-    """The weights are those of a ridge regression with a strength that follows from the solution."""
+    """The weights equal those of ridge regression with a strength that depends on the solution."""
     model = RobustRegressor("spectral", radius=2.0, C=50.0, tol=1e-9, max_iter=3000).fit(X, T)
     length, norm = np.linalg.norm(T - model.predict(X)), np.linalg.norm(model.coef_)
     ridge = Ridge(alpha=length * (1.0 / 50.0 + 2.0 / norm), tol=1e-12).fit(X, T)

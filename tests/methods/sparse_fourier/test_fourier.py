@@ -1,4 +1,4 @@
-"""Sparse Fourier features: the prior without labels, the kernel, planted columns, and a pipeline."""
+"""Sparse Fourier features: the prior without labels, the kernel, planted columns, pipelines."""
 
 import numpy as np
 import pytest

@@ -161,12 +161,10 @@ class SelectedRows:
     """
 
     def __init__(self, matrix, row_weights: np.ndarray, posterior: BlockPosterior, identity: bool):
-        self.matrix, self.row_weights, self.posterior, self.identity = (
-            matrix,
-            row_weights,
-            posterior,
-            identity,
-        )
+        self.matrix = matrix
+        self.row_weights = row_weights
+        self.posterior = posterior
+        self.identity = identity
         n_rows = matrix.shape[0]
         self.column_index = np.full(matrix.shape[1], NOT_SELECTED) if sp.issparse(matrix) else None
         self.csr = (np.zeros(0), np.zeros(0, np.uint32), np.zeros(n_rows + 1, np.uint64))

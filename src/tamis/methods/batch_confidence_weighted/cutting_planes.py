@@ -61,12 +61,10 @@ class BlockDualAscent:
     """
 
     def __init__(self, selected_rows: SelectedRows, dual: Dual, options: SBCWOptions):
-        self.selected_rows, self.posterior, self.dual, self.options = (
-            selected_rows,
-            selected_rows.posterior,
-            dual,
-            options,
-        )
+        self.selected_rows = selected_rows
+        self.posterior = selected_rows.posterior
+        self.dual = dual
+        self.options = options
         self.signs = np.ascontiguousarray(dual.signs[:, 0])
         self.box = DualBox(self.signs, dual.bounds, dual.ridges)
         self.alpha = np.zeros(len(self.signs))
@@ -106,11 +104,9 @@ class BlockDualAscent:
             check_finite(primal)
             theta = max(theta, dual)
             if primal < best:
-                best, gap_scale, self.posterior.mean = (
-                    primal,
-                    penalized_loss,
-                    self._zero_inactive(mean, block_norms),
-                )
+                best = primal
+                gap_scale = penalized_loss
+                self.posterior.mean = self._zero_inactive(mean, block_norms)
             gap = (best - theta) / max(gap_scale, np.finfo(float).tiny)
             if tol is not None and gap <= tol:
                 break

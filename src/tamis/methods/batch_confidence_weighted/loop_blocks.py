@@ -296,11 +296,9 @@ def sweep_joint(blocks, order, sigma, exact, row_curvatures, box, state, squared
     """
     alpha = state.alpha
     n_blocks = np.uint64(squared_norms.shape[0])
-    products, block_norms, gradient_norms = (
-        np.empty(n_blocks),
-        np.empty(n_blocks),
-        np.empty(n_blocks),
-    )
+    products = np.empty(n_blocks)
+    block_norms = np.empty(n_blocks)
+    gradient_norms = np.empty(n_blocks)
     for r in range(np.uint64(order.shape[0])):
         i = np.uint64(order[r])
         row_products(i, blocks, state.unscaled, products)

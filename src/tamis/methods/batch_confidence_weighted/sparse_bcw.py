@@ -32,8 +32,8 @@ class SparseBCWClassifier(Selector, BatchModel):
     Use it to select few features from very many sparse columns: on text, with up to 150 features,
     its error was below that of an L1-regularised SVM with as many; with more the two were within a
     point. Use `SieveClassifier` to choose the number of features too. The defaults reproduce the
-    accuracy that the paper reports; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the
-    method as printed, with an accuracy far below that of an L1-regularised SVM.
+    comparison in the paper; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the method as
+    printed, with an accuracy far below that of an L1-regularised SVM.
 
     Rounds of a cutting-plane method each select the `block_size` columns of largest score
     :math:`(\sum_i \alpha_i y_i x_{ij})^2`, add their covariance :math:`\Sigma_k = (I + C_{cov}
@@ -114,8 +114,8 @@ class SparseBCWClassifier(Selector, BatchModel):
     sigma: float | None = parameter(
         None,
         [ABOVE, None],
-        'Strength of the ridge penalty; None is 0.01, and 1 with ``solver="online"``, which '
-        "diverges below that.",
+        'Strength of the ridge penalty; None is 0.01, and 1 with ``solver="online"``, because its '
+        "steps are too long for smaller values.",
     )
     criterion: str = parameter(
         "plain",
@@ -205,10 +205,8 @@ class SparseBCWClassifier(Selector, BatchModel):
 
     def _combine(self, results: list[BatchResult]) -> BatchResult:
         """Return the result over all outputs; warn if one did not converge or selected nothing."""
-        sweeps, gap = (
-            max(result.sweeps for result in results),
-            max(result.gap for result in results),
-        )
+        sweeps = max(result.sweeps for result in results)
+        gap = max(result.gap for result in results)
         converged = all(result.converged for result in results)
         if not converged:
             self._warn_unfinished(gap)

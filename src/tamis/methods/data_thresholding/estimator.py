@@ -239,10 +239,8 @@ class ThresholdedClassifier(LikelyClassifier):
         self.history_ = [trial.summary() for trial in trials]
         self.coef_ = np.array([fit.weights for fit in last_trial.fits])
         self.intercept_ = np.array([fit.intercept for fit in last_trial.fits])
-        self.threshold_, self.kept_fraction_ = (
-            float(last_trial.threshold),
-            float(last_trial.thresholded.share),
-        )
+        self.threshold_ = float(last_trial.threshold)
+        self.kept_fraction_ = float(last_trial.thresholded.share)
         self.n_iter_ = max(1, *(fit.n_iter for fit in last_trial.fits))
         self.certificate_ = {name: as_output(name) for name in Certificate._fields}
 

@@ -189,10 +189,8 @@ def fill_gram(rows, signs, row_weights, scores, gradients, gram):
     gradients[:], gram[:] = 0.0, 0.0
     for i in range(np.uint64(scores.shape[0])):
         probability = 1.0 / (1.0 + math.exp(min(signs[i] * scores[i], 700.0)))
-        gradient, curvature = (
-            -row_weights[i] * signs[i] * probability,
-            row_weights[i] * probability * (1 - probability),
-        )
+        gradient = -row_weights[i] * signs[i] * probability
+        curvature = row_weights[i] * probability * (1 - probability)
         gradients[last] += gradient
         gram[last, last] += curvature
         for k in range(indptr[i], indptr[i + one]):

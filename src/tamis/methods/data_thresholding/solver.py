@@ -90,10 +90,8 @@ def refine_duals(problem: Problem, rows: sp.csr_array, weights, scores) -> np.nd
     few Newton steps from `weights`, or, for the hinge, those of the linear program.
     """
     if problem.loss == "hinge":
-        all_columns, signed = (
-            np.arange(len(weights)),
-            sp.diags_array(problem.signs) @ _csc_float64(rows),
-        )
+        all_columns = np.arange(len(weights))
+        signed = sp.diags_array(problem.signs) @ _csc_float64(rows)
         solution = _solve_program(problem, signed, all_columns, len(weights), "highs-ipm")
         return balance(problem, solution[2])
     weights, scores = weights.copy(), scores.copy()
@@ -167,10 +165,8 @@ def _solve_hinge(problem: Problem, columns, weights, tol: float, max_iter: int) 
     """
     signed = sp.csc_array(sp.diags_array(problem.signs) @ columns)
     alphas = balance(problem, problem.row_weights.copy())
-    working_set, size = (
-        _select_working_set(signed.T @ alphas, weights, INITIAL_COLUMNS),
-        INITIAL_COLUMNS,
-    )
+    working_set = _select_working_set(signed.T @ alphas, weights, INITIAL_COLUMNS)
+    size = INITIAL_COLUMNS
     for iteration in range(1, max_iter + 1):
         weights, intercept, alphas = _solve_program(
             problem, signed[:, working_set], working_set, columns.shape[1]

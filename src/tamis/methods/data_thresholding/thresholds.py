@@ -71,10 +71,8 @@ def csr_arrays(matrix):
 
 def _drop_sparse(matrix, threshold: float) -> ThresholdedMatrix:
     data, indices, old_indptr = csr_arrays(matrix)
-    new_data, new_indices = (
-        np.empty(len(data) + 1, data.dtype),
-        np.empty(len(data) + 1, indices.dtype),
-    )
+    new_data = np.empty(len(data) + 1, data.dtype)
+    new_indices = np.empty(len(data) + 1, indices.dtype)
     new_indptr = np.empty(len(old_indptr), np.uint64)
     n_dropped, max_dropped = drop_entries(
         data, indices, old_indptr, float(threshold), new_data, new_indices, new_indptr
@@ -126,18 +124,14 @@ def select_columns(matrix, columns: np.ndarray) -> sp.csr_array:
     if not sp.issparse(matrix):
         return sp.csr_array(matrix[:, columns])
     data, indices, indptr = csr_arrays(matrix)
-    is_selected, column_index = (
-        np.zeros(matrix.shape[1], np.uint8),
-        np.empty(matrix.shape[1], indices.dtype),
-    )
+    is_selected = np.zeros(matrix.shape[1], np.uint8)
+    column_index = np.empty(matrix.shape[1], indices.dtype)
     is_selected[columns], column_index[columns] = 1, np.arange(len(columns))
     entries = np.empty(len(data) + 1, indices.dtype)
     n_entries = int(find_entries(indices, is_selected, entries))
-    values, selected_columns, selected_indptr = (
-        np.empty(n_entries),
-        np.empty(n_entries, indices.dtype),
-        np.empty_like(indptr),
-    )
+    values = np.empty(n_entries)
+    selected_columns = np.empty(n_entries, indices.dtype)
+    selected_indptr = np.empty_like(indptr)
     copy_entries(
         data,
         indices,

@@ -183,10 +183,8 @@ def best_threshold(scores, truth, weights) -> float:
         return 0.0
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
-    true_positives, predicted_weight = (
-        np.cumsum((weights * truth)[order]),
-        np.cumsum(weights[order]),
-    )
+    true_positives = np.cumsum((weights * truth)[order])
+    predicted_weight = np.cumsum(weights[order])
     is_last_of_ties = np.append(
         ordered[1:] < ordered[:-1], True
     )  # equal scores are predicted alike

@@ -18,7 +18,7 @@ from tamis.methods.low_rank_lasso.factorization import DTYPE, LowRankFactorizati
 from tamis.methods.low_rank_lasso.spg.solver import Rules, solve
 from tamis.system.threads import count_threads
 
-MAX_ITER = 2000
+MAX_ITER = 2000  # iterations of a query
 
 
 class Corpus:
@@ -41,7 +41,7 @@ class Corpus:
             )
         self.places = {term: column for column, term in reversed(list(enumerate(self.terms)))}
         self.factors._validate_params()
-        self.rows_with = _count_rows(matrix)
+        self.rows_with = _count_documents(matrix)
         operator = self.factors._factorise(
             weighted(matrix, self.rows_with, dtype) if weighting == "tfidf" else matrix, None
         )
@@ -64,14 +64,14 @@ class Corpus:
         C = (factors.W_[columns] * factors.S_).astype(np.float64)
         residual_squares = np.maximum(self.squares[columns] - np.einsum("ij,ij->i", C, C), 0.0)
         targets = Compressed(C, np.sqrt(residual_squares), np.sqrt(self.squares[columns]), columns)
-        rules = Rules(robustness * factors.error_upper_, tol, MAX_ITER)
+        options = Rules(robustness * factors.error_upper_, tol, MAX_ITER)
         radii = np.full(len(columns), float(radius))
         result = solve(
             factors.W_,
             factors.S_,
             targets,
             radii,
-            rules,
+            options,
             dtype=np.dtype(factors.dtype),
             threads=count_threads(n_jobs),
         )
@@ -104,7 +104,7 @@ class Corpus:
             )
 
 
-def _count_rows(matrix) -> np.ndarray:
+def _count_documents(matrix) -> np.ndarray:
     """Return the number of rows with a nonzero entry, for each column."""
     if sp.issparse(matrix):
         return np.bincount(matrix.indices, minlength=matrix.shape[1])

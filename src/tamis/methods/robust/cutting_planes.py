@@ -109,11 +109,9 @@ class _Planes:
 
     def __init__(self, width: int, cost: float):
         self.cost = cost
-        self.gradients, self.offsets, self.gram = (
-            np.zeros((1, width)),
-            np.zeros(1),
-            np.zeros((1, 1)),
-        )
+        self.gradients = np.zeros((1, width))
+        self.offsets = np.zeros(1)
+        self.gram = np.zeros((1, 1))
         self.multipliers, self.n_unused = np.ones(1), np.zeros(1, dtype=np.int64)
 
     def add(self, gradient, offset: float) -> None:
@@ -176,13 +174,13 @@ def tangent_plane(oracle, weights, start: float):
         else high.intercept_derivative / (high.intercept_derivative - low.intercept_derivative)
     )
     mixture = [(low_weight, low), (1.0 - low_weight, high)]
-    score_gradient = sum(p * tangent.score_gradient for p, tangent in mixture)
+    score_gradient = sum(weight * tangent.score_gradient for weight, tangent in mixture)
     weight_gradient = oracle.gradient(
-        score_gradient, sum(p * tangent.norm_derivative for p, tangent in mixture)
+        score_gradient, sum(weight * tangent.norm_derivative for weight, tangent in mixture)
     )
     value_at_zero = sum(
-        p * (tangent.value - tangent.intercept_derivative * tangent.intercept)
-        for p, tangent in mixture
+        weight * (tangent.value - tangent.intercept_derivative * tangent.intercept)
+        for weight, tangent in mixture
     )
     return (
         best.value,

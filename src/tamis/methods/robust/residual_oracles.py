@@ -17,10 +17,8 @@ class _ResidualOracle:
 
     def set_weights(self, weights) -> None:
         """Set the weights."""
-        self.weights, self.targets_minus_scores = (
-            weights,
-            self.targets - self.row_matrix.scores(weights),
-        )
+        self.weights = weights
+        self.targets_minus_scores = self.targets - self.row_matrix.scores(weights)
 
     def _norm(self, sizes) -> tuple[float, np.ndarray]:
         """Return the weighted norm of the residuals, and its gradient in them."""
@@ -91,28 +89,22 @@ class DeletedResiduals(_ResidualOracle):
 
     def __init__(self, matrix, targets, row_weights, fit_intercept, max_deleted: int):
         super().__init__(matrix, targets, row_weights, fit_intercept)
-        self.above, self.below = (
-            FeatureDeletion(matrix, max_deleted),
-            FeatureDeletion(matrix, max_deleted),
-        )
+        self.above = FeatureDeletion(matrix, max_deleted)
+        self.below = FeatureDeletion(matrix, max_deleted)
 
     def set_weights(self, weights) -> None:
         """Set the weights."""
         super().set_weights(weights)
         ones = np.ones(len(self.targets))
-        self.rises, self.falls = (
-            self.above.set_weights(ones, weights),
-            self.below.set_weights(-ones, weights),
-        )
+        self.rises = self.above.set_weights(ones, weights)
+        self.falls = self.below.set_weights(-ones, weights)
 
     def tangent_at(self, intercept: float) -> Tangent:
         """Return the tangent of R; its score gradient has the positive worst-case residuals in the
         first half, the negative ones in the second.
         """
-        up, down = (
-            self.targets_minus_scores - intercept + self.rises,
-            intercept - self.targets_minus_scores + self.falls,
-        )
+        up = self.targets_minus_scores - intercept + self.rises
+        down = intercept - self.targets_minus_scores + self.falls
         value, score_gradient = self._norm(np.maximum(up, down))
         is_above = up >= down
         gradients = (

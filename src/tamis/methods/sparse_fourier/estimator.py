@@ -32,10 +32,10 @@ from tamis.base.validation import half_fitted, warn_user
 from tamis.methods.sparse_fourier.chain import ChainSchedule
 from tamis.methods.sparse_fourier.loop import PriorConstants
 from tamis.methods.sparse_fourier.posterior import (
-    features,
+    divide_by_deviations,
+    fourier_features,
     resample_frequencies,
     sample_posterior,
-    scaled,
 )
 from tamis.solvers.standard import standard_units
 from tamis.system.progress import Progress
@@ -241,7 +241,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, SamplerParameters):
         schedule = ChainSchedule(self.max_frequencies, self.max_iter, self.burn_in, self.thin)
         with Progress("drawing frequencies", self.max_iter * seeds.size) as progress:
             result = sample_posterior(
-                scaled(training.rows, deviations),
+                divide_by_deviations(training.rows, deviations),
                 targets.codes_of(training.columns),
                 self._prior(),
                 schedule,
@@ -305,7 +305,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, SamplerParameters):
         frequencies, weights = self.frequencies_, self.frequency_weights_
         if frequencies.shape != (len(weights), self.n_features_in_):
             raise half_fitted(self)
-        return features(matrix, frequencies, weights, self._n_pairs())
+        return fourier_features(matrix, frequencies, weights, self._n_pairs())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -190,10 +190,8 @@ def store_frequency(chain, proposal, l, length, size):
     for q in range(size):
         chain.columns[l, q], chain.values[l, q] = proposal.columns[q], proposal.values[q]
     for i in range(chain.contrast_sum.shape[0]):
-        chain.contrasts[l, i], chain.contrast_sum[i] = (
-            proposal.contrast[i],
-            proposal.contrast_sum[i],
-        )
+        chain.contrasts[l, i] = proposal.contrast[i]
+        chain.contrast_sum[i] = proposal.contrast_sum[i]
 
 
 @helper
@@ -205,10 +203,8 @@ def remove_frequency(chain, proposal, l):
         chain.walks[l, k], chain.columns[l, k] = chain.walks[last, k], chain.columns[last, k]
         chain.values[l, k] = chain.values[last, k]
     for i in range(chain.contrast_sum.shape[0]):
-        chain.contrasts[l, i], chain.contrast_sum[i] = (
-            chain.contrasts[last, i],
-            proposal.contrast_sum[i],
-        )
+        chain.contrasts[l, i] = chain.contrasts[last, i]
+        chain.contrast_sum[i] = proposal.contrast_sum[i]
     chain.n_frequencies[0] = last
 
 

@@ -48,24 +48,32 @@ def sample_posterior(
                 pool.submit(run_chain, rows, prior, schedule, int(seed), report_moves)
                 for seed in seeds[round_index]
             ]
-            samples = [chain.result() for chain in chains]
-        frequencies = sp.vstack([sample.frequencies for sample in samples], format="csr")
-        weights = np.concatenate([sample.weights for sample in samples]) / len(samples)
+            chain_results = [chain.result() for chain in chains]
+        frequencies = sp.vstack(
+            [chain_result.frequencies for chain_result in chain_results], format="csr"
+        )
+        weights = np.concatenate([chain_result.weights for chain_result in chain_results]) / len(
+            chain_results
+        )
         if round_index + 1 < len(seeds):
-            representation = features(scaled, frequencies, weights, NEIGHBOR_FREQUENCIES)
+            representation = fourier_features(scaled, frequencies, weights, NEIGHBOR_FREQUENCIES)
     trace = {
-        "n_frequencies": np.array([sample.counts for sample in samples]),
-        "log_likelihood": np.array([sample.likelihoods for sample in samples]),
+        "n_frequencies": np.array([chain_result.counts for chain_result in chain_results]),
+        "log_likelihood": np.array([chain_result.likelihoods for chain_result in chain_results]),
     }
-    inclusion_probability = np.mean([sample.inclusion_probability for sample in samples], axis=0)
-    inclusion_share = np.mean([sample.inclusion_share for sample in samples], axis=0)
+    inclusion_probability = np.mean(
+        [chain_result.inclusion_probability for chain_result in chain_results], axis=0
+    )
+    inclusion_share = np.mean(
+        [chain_result.inclusion_share for chain_result in chain_results], axis=0
+    )
     return Posterior(
         frequencies,
         weights,
         inclusion_probability,
         inclusion_share,
         trace,
-        _diagnose(samples, trace),
+        _diagnose(chain_results, trace),
     )
 
 
@@ -87,11 +95,11 @@ def _find_neighbors(scaled, representation, codes: np.ndarray) -> FourierData:
 
 
 # --------------------------------------------------------------------------- diagnostics
-def _diagnose(samples: list[ChainResult], trace: dict) -> dict:
+def _diagnose(chain_results: list[ChainResult], trace: dict) -> dict:
     """Return the acceptance rates of the moves, and R-hat and effective size of the traces."""
-    n_draws = samples[0].n_draws
-    n_proposed = np.sum([sample.n_proposed for sample in samples], axis=0)
-    n_accepted = np.sum([sample.n_accepted for sample in samples], axis=0)
+    n_draws = chain_results[0].n_draws
+    n_proposed = np.sum([chain_result.n_proposed for chain_result in chain_results], axis=0)
+    n_accepted = np.sum([chain_result.n_accepted for chain_result in chain_results], axis=0)
     traces = {name: schedule[:, -n_draws:].astype(float) for name, schedule in trace.items()}
     return {
         "acceptance": {
@@ -149,7 +157,7 @@ def resample_frequencies(weights: np.ndarray, n: int | None) -> tuple[np.ndarray
     return drawn, counts / n
 
 
-def features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
+def fourier_features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
     """Return the cosines, then the sines, of at most n frequencies; each row has norm 1."""
     indices, resampled_weights = resample_frequencies(weights, n)
     angles = X @ frequencies[indices].T
@@ -158,7 +166,7 @@ def features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
     return np.hstack([np.cos(angles) * amplitudes, np.sin(angles) * amplitudes])
 
 
-def scaled(X, deviations):
+def divide_by_deviations(X, deviations):
     """Divide the columns by their standard deviations; the kernel depends only on differences of
     rows, so centring is not needed.
     """

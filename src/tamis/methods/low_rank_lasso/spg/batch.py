@@ -149,17 +149,13 @@ class Batch:
         """Append targets and their starts after the rows in use."""
         new_rows = slice(self.count, self.count + len(new))
         self.count += len(new)
-        self.B[new_rows], self.D[new_rows], self.C[new_rows], self.R[new_rows] = (
-            start,
-            0.0,
-            targets.C,
-            targets.C - image,
-        )
-        self.target_indices[new_rows], self.masked[new_rows], self.recent_values[new_rows] = (
-            new,
-            targets.masked,
-            -np.inf,
-        )
+        self.B[new_rows] = start
+        self.D[new_rows] = 0.0
+        self.C[new_rows] = targets.C
+        self.R[new_rows] = targets.C - image
+        self.target_indices[new_rows] = new
+        self.masked[new_rows] = targets.masked
+        self.recent_values[new_rows] = -np.inf
         statistics = {
             "radius": radius,
             "fixed_residual": targets.rest,
@@ -313,10 +309,8 @@ class Batch:
                 **statistics,
             )
         n_left = self.count - int(is_finished.sum())
-        freed, movers = (
-            np.flatnonzero(is_finished[:n_left]),
-            n_left + np.flatnonzero(~is_finished[n_left:]),
-        )
+        freed = np.flatnonzero(is_finished[:n_left])
+        movers = n_left + np.flatnonzero(~is_finished[n_left:])
         for array in self._target_arrays():
             array[freed] = array[movers]
         self.count = n_left

@@ -110,11 +110,9 @@ def update_and_measure_rows(A, B, D, line_step, eta, masked, measures):
             square += weight * weight
             squared_gradient += gradient * gradient
             max_size = max(max_size, abs(gradient))
-        measures[i, 0], measures[i, 1], measures[i, 2] = (
-            l1_multiplier(a, eta, max_size, squared_gradient, scratch),
-            dot,
-            square,
-        )
+        measures[i, 0] = l1_multiplier(a, eta, max_size, squared_gradient, scratch)
+        measures[i, 1] = dot
+        measures[i, 2] = square
 
 
 @compiled

@@ -173,16 +173,16 @@ class SelectedRows:
         blocks, precisions = posterior.blocks, posterior.precisions
         posterior.blocks, posterior.precisions = [], []
         for k, block in enumerate(blocks):  # selected in earlier batches
-            self._join(block, precisions[k] if precisions else None)
+            self._add_block(block, precisions[k] if precisions else None)
 
     def add(self, block: np.ndarray) -> None:
         """Add a new block of columns; its precision starts from I, its mean from 0."""
-        self._join(block, None)
+        self._add_block(block, None)
         initial = np.zeros(len(block) + (self.posterior.constant != 0.0))
         self.posterior.dual_sum = np.concatenate([self.posterior.dual_sum, initial])
         self.posterior.mean = np.concatenate([self.posterior.mean, initial])
 
-    def _join(self, block, precision) -> None:
+    def _add_block(self, block, precision) -> None:
         """Append the entries of a block, its covariance, and x' Sigma x of each row in it."""
         data, indices, block_indptr = self._entries(block)
         shift = np.uint32(self.posterior.sizes.sum())

@@ -185,9 +185,8 @@ def best_threshold(scores, truth, weights) -> float:
     ordered = scores[order]
     true_positives = np.cumsum((weights * truth)[order])
     predicted_weight = np.cumsum(weights[order])
-    is_last_of_ties = np.append(
-        ordered[1:] < ordered[:-1], True
-    )  # equal scores are predicted alike
+    # A threshold between equal scores is impossible.
+    is_last_of_ties = np.append(ordered[1:] < ordered[:-1], True)
     f1 = np.where(
         is_last_of_ties, 2.0 * true_positives / (predicted_weight + true_positives[-1]), -1.0
     )

@@ -25,7 +25,7 @@ from tamis.base.parameters import (
 )
 from tamis.base.validation import take_weights, warn_user
 from tamis.methods.low_rank_lasso.compression import Compressed, compress, compute_scores
-from tamis.methods.low_rank_lasso.factorization import Factoring, LowRankFactorization
+from tamis.methods.low_rank_lasso.factorization import FactorizationParameters, LowRankFactorization
 from tamis.methods.low_rank_lasso.spg.solver import Outcome, Rules, solve
 from tamis.solvers.randomized_svd import Operator
 from tamis.system.schema import array, count, part, records, rows
@@ -36,7 +36,7 @@ MIN_FLOAT32_TOL = 1e-5  # smallest tol that float32 resolves
 
 
 @estimator
-class LowRankModel(Factoring):
+class LowRankModel(FactorizationParameters):
     """Base of the linear models on a low-rank approximation of X; subclasses also derive from a
     classifier or a regressor.
     """
@@ -224,7 +224,9 @@ class LowRankModel(Factoring):
 
     def _unfactored(self) -> LowRankFactorization:
         """Return an unfitted factorisation with the parameters of this estimator."""
-        options = {name: getattr(self, name) for name in Factoring._parameter_constraints}
+        options = {
+            name: getattr(self, name) for name in FactorizationParameters._parameter_constraints
+        }
         return LowRankFactorization(self.n_components, center=self.fit_intercept, **options)
 
     def _solve(self, factors, compressed: Compressed, radius, radius_fraction) -> Outcome:

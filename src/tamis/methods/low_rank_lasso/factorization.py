@@ -29,7 +29,7 @@ DTYPE = one_of("float64", "float32")
 
 
 @estimator(kw_only=True)
-class Factoring(Estimator):
+class FactorizationParameters(Estimator):
     """Base class with the parameters of a factorisation."""
 
     n_oversamples: int = parameter(
@@ -50,7 +50,7 @@ class Factoring(Estimator):
 
 
 @estimator
-class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factoring):
+class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, FactorizationParameters):
     r"""Low-rank approximation of large sparse data with certified bounds on its error.
 
     Use it to fit many models on one matrix that need a bound on the error, such as `LowRankLasso`.

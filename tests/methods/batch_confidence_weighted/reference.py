@@ -1,10 +1,10 @@
-"""The methods in a few lines of NumPy each, as slow as they are plain."""
+"""Reference implementations of BCW and SBCW in plain NumPy, slow and simple."""
 
 import numpy as np
 
 
-def data(n=80, d=8, seed=0, filled=0.6):
-    """Rows that are partly zeros, one of them empty, and noisy labels -1 and 1."""
+def make_data(n=80, d=8, seed=0, filled=0.6):
+    """Return sparse rows, one of them empty, and noisy labels -1 and 1."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < filled)
     X[n // 2] = 0.0
@@ -13,24 +13,25 @@ def data(n=80, d=8, seed=0, filled=0.6):
 
 
 def symmetric_root(P):
-    """Inverse of the root of a precision, by its eigenvectors: the way that tamis does not go."""
+    """Return the inverse square root of a precision, by its eigenvectors."""
     values, vectors = np.linalg.eigh(P)
     return vectors / np.sqrt(values) @ vectors.T
 
 
-def ascend(X, y, C, squared, w, sweeps=1, weights=None):
-    """Sweeps of dual coordinate ascent (Hsieh et al. 2008) in the given order, from w."""
+def dual_coordinate_ascent(X, y, C, squared, w, sweeps=1, weights=None):
+    """Run sweeps of dual coordinate ascent (Hsieh et al. 2008) in row order, from w."""
     cost = C * (np.ones(len(y)) if weights is None else weights)
     alpha, w = np.zeros(len(y)), w.copy()
     for _ in range(sweeps):
         for i in range(len(y)):
             ridge, bound = (0.5 / cost[i], np.inf) if squared else (0.0, cost[i])
-            bend = X[i] @ X[i] + ridge
+            curvature = X[i] @ X[i] + ridge
             new = (
                 bound
-                if bend == 0.0
+                if curvature == 0.0
                 else min(
-                    max(alpha[i] - (y[i] * (w @ X[i]) - 1.0 + ridge * alpha[i]) / bend, 0.0), bound
+                    max(alpha[i] - (y[i] * (w @ X[i]) - 1.0 + ridge * alpha[i]) / curvature, 0.0),
+                    bound,
                 )
             )
             w += (new - alpha[i]) * y[i] * X[i]
@@ -38,67 +39,77 @@ def ascend(X, y, C, squared, w, sweeps=1, weights=None):
     return w, alpha
 
 
-def batch(X, y, C, cov_C, squared, mean, precision, sweeps=1, weights=None):
-    """Algorithm 1: new mean and precision."""
-    loads = np.ones(len(y)) if weights is None else weights
-    precision = precision + cov_C * (X.T * loads) @ X
+def bcw_batch(X, y, C, cov_C, squared, mean, precision, sweeps=1, weights=None):
+    """Algorithm 1: return the new mean and precision."""
+    row_weights = np.ones(len(y)) if weights is None else weights
+    precision = precision + cov_C * (X.T * row_weights) @ X
     root = symmetric_root(precision)
-    w, alpha = ascend(X @ root, y, C, squared, np.linalg.solve(root, mean), sweeps, weights)
+    w, alpha = dual_coordinate_ascent(
+        X @ root, y, C, squared, np.linalg.solve(root, mean), sweeps, weights
+    )
     return root @ w, precision, alpha
 
 
 def newton_svm(X, y, C, sigma=0.0, steps=60):
-    """Optimum of (1 + sigma) |w|^2 / 2 + C sum max(0, 1 - y w.x)^2, to machine precision."""
+    """Return the optimum of (1 + sigma) |w|^2 / 2 + C sum max(0, 1 - y w.x)^2, to machine
+    precision.
+    """
     w = np.zeros(X.shape[1])
     for _ in range(steps):
-        short = 1.0 - y * (X @ w)
-        near = X[short > 0]
-        gradient = (1.0 + sigma) * w - 2.0 * C * near.T @ (y[short > 0] * short[short > 0])
-        w = w - np.linalg.solve((1.0 + sigma) * np.eye(len(w)) + 2.0 * C * near.T @ near, gradient)
+        slack = 1.0 - y * (X @ w)
+        violators = X[slack > 0]
+        gradient = (1.0 + sigma) * w - 2.0 * C * violators.T @ (y[slack > 0] * slack[slack > 0])
+        w = w - np.linalg.solve(
+            (1.0 + sigma) * np.eye(len(w)) + 2.0 * C * violators.T @ violators, gradient
+        )
     return w
 
 
-def lengths_of_gradient(a, sigma):
-    """Section 4.2 of the notes: sort, find the number of blocks at work, threshold."""
-    ranked = np.sort(a)[::-1]
-    total = np.cumsum(ranked)
-    at_work = max(
+def conjugate_gradient_norms(a, sigma):
+    """Return the norms of the blocks of the gradient of the conjugate: sort, find the number of
+    active blocks, threshold.
+    """
+    sorted_norms = np.sort(a)[::-1]
+    cumulative = np.cumsum(sorted_norms)
+    n_active = max(
         (
             m
             for m in range(1, len(a) + 1)
-            if m == 1 or ranked[m - 1] * (sigma + m - 1) > total[m - 2]
+            if m == 1 or sorted_norms[m - 1] * (sigma + m - 1) > cumulative[m - 2]
         ),
         default=1,
     )
-    level = total[at_work - 1] / (sigma + at_work)
-    return np.maximum(a - level, 0.0) / sigma, level
+    threshold = cumulative[n_active - 1] / (sigma + n_active)
+    return np.maximum(a - threshold, 0.0) / sigma, threshold
 
 
 def printed_pass(X, y, C, blocks, squared, sigma, sigmas):
-    """Algorithm 3 with its misprints mended: one pass, the printed step.
-
-    Returns the mean over all columns.
+    """Algorithm 3 with corrected misprints: one pass with the printed step. Return the mean over
+    all columns.
     """
     z = [np.zeros(len(block)) for block in blocks]
     roots = [np.linalg.cholesky(s) for s in sigmas]
     rows = [X[:, block] @ root for block, root in zip(blocks, roots, strict=True)]
 
     def weights():
-        shares, _ = lengths_of_gradient(np.array([np.linalg.norm(part) for part in z]), sigma)
+        norms, _ = conjugate_gradient_norms(
+            np.array([np.linalg.norm(block_z) for block_z in z]), sigma
+        )
         return [
-            s * part / max(np.linalg.norm(part), 1e-300) for s, part in zip(shares, z, strict=True)
+            s * block_z / max(np.linalg.norm(block_z), 1e-300)
+            for s, block_z in zip(norms, z, strict=True)
         ]
 
     for i in range(len(y)):
         w = weights()
-        short = 1.0 - y[i] * sum(part @ row[i] for part, row in zip(w, rows, strict=True))
-        if short > 0:
+        slack = 1.0 - y[i] * sum(block_z @ row[i] for block_z, row in zip(w, rows, strict=True))
+        if slack > 0:
             square = sum(row[i] @ row[i] for row in rows)
             step = (
-                short / (square + 0.5 / C) if squared else min(short / square if square else C, C)
+                slack / (square + 0.5 / C) if squared else min(slack / square if square else C, C)
             )
-            z = [part + step * y[i] * row[i] for part, row in zip(z, rows, strict=True)]
+            z = [block_z + step * y[i] * row[i] for block_z, row in zip(z, rows, strict=True)]
     mean = np.zeros(X.shape[1])
-    for block, root, part in zip(blocks, roots, weights(), strict=True):
-        mean[block] = root @ part
+    for block, root, block_z in zip(blocks, roots, weights(), strict=True):
+        mean[block] = root @ block_z
     return mean

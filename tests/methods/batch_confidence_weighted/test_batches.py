@@ -1,5 +1,5 @@
-"""A user's path: frames with names, streams, files, confidence, an abstain rule; and the sweeps as
-plain Python.
+"""The whole use of the batch models: frames with names, streams, files, confidence, abstention; and
+the sweeps without compilation.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ import tamis
 from tamis import BCWClassifier, SparseBCWClassifier
 from tamis.datasets import make_text
 
-X, Y = reference.data(60, 7)
+X, Y = reference.make_data(60, 7)
 NAMES = [f"column {k}" for k in range(7)]
 MODELS = [
     BCWClassifier(random_state=0),
@@ -68,13 +68,13 @@ def test_labels_of_every_kind(model):
     model.fit(X, three)
     assert model.coef_.shape == model.variance_.shape == (3, 7)
     assert model.predict_confidence(X).shape == (60, 3)
-    marks = np.column_stack([Y > 0, three > 0]).astype(int)
-    model.fit(X, marks)
+    labels = np.column_stack([Y > 0, three > 0]).astype(int)
+    model.fit(X, labels)
     assert model.predict(X).shape == (60, 2)
     assert not hasattr(model, "predict_proba")
 
 
-def test_what_is_wrong_is_said(model):
+def test_bad_parameters_and_input_raise(model):
     with pytest.raises(NotFittedError):
         model.predict(X)
     for name in ("coef_", "intercept_", "variance_", "support_"):
@@ -100,21 +100,21 @@ def test_numbers_that_overflow_are_refused_and_the_model_stays_as_it_was(model, 
 
 
 # --------------------------------------------------------------------------- files and streams
-def test_a_loaded_model_predicts_and_learns_on(model, tmp_path):
+def test_a_loaded_model_predicts_and_continues(model, tmp_path):
     if "refit" in model.get_params():
         model.set_params(refit=False)
     model.partial_fit(X[:40], Y[:40], classes=[-1, 1])
     tamis.save(model, tmp_path / "model.tamis")
-    again = tamis.load(tmp_path / "model.tamis")
+    loaded = tamis.load(tmp_path / "model.tamis")
     for _ in range(2):
-        assert np.array_equal(again.decision_function(X), model.decision_function(X))
-        assert np.array_equal(again.predict_confidence(X), model.predict_confidence(X))
-        assert np.array_equal(again.variance_, model.variance_)
+        assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+        assert np.array_equal(loaded.predict_confidence(X), model.predict_confidence(X))
+        assert np.array_equal(loaded.variance_, model.variance_)
         model.partial_fit(X[40:], Y[40:])
-        again.partial_fit(X[40:], Y[40:])
+        loaded.partial_fit(X[40:], Y[40:])
 
 
-def test_a_chunk_of_weight_0_is_nothing(model):
+def test_a_batch_of_weight_0_changes_nothing(model):
     if "refit" in model.get_params():
         model.set_params(refit=False)
     model.partial_fit(X[:40], Y[:40], classes=[-1, 1])
@@ -123,14 +123,14 @@ def test_a_chunk_of_weight_0_is_nothing(model):
     assert np.array_equal(model.decision_function(X), before)
 
 
-def test_wide_rows_of_a_stream_travel_through_a_file(tmp_path):
-    """Fewer rows than columns: the file holds the rows, not a covariance."""
+def test_a_file_of_few_wide_rows_holds_no_covariance(tmp_path):
+    """With fewer rows than columns the file stores the rows instead of a covariance."""
     rows, y, _ = make_text(n_samples=60, n_features=50_000, random_state=0)
     model = BCWClassifier().partial_fit(rows[:40], y[:40], classes=[0, 1])
     tamis.save(model, tmp_path / "model.tamis")
     assert (tmp_path / "model.tamis").stat().st_size < 10_000_000
-    again = tamis.load(tmp_path / "model.tamis")
-    assert np.array_equal(again.predict_margin(rows)[1], model.predict_margin(rows)[1])
+    loaded = tamis.load(tmp_path / "model.tamis")
+    assert np.array_equal(loaded.predict_margin(rows)[1], model.predict_margin(rows)[1])
 
 
 def test_a_mean_and_a_width_must_fit_in_a_file(tmp_path):
@@ -146,16 +146,21 @@ def test_a_mean_and_a_width_must_fit_in_a_file(tmp_path):
 # --------------------------------------------------------------------------- confidence
 def test_confident_rows_are_more_often_right_and_abstaining_helps():
     rows, y = load_breast_cancer(return_X_y=True)
-    given = train_test_split(scale(rows), y, test_size=0.5, random_state=0)
+    split = train_test_split(scale(rows), y, test_size=0.5, random_state=0)
     for model in (
         BCWClassifier(random_state=0),
         SparseBCWClassifier(n_features_to_select=15, random_state=0),
     ):
-        model.fit(given[0], given[2])
-        sure, right = model.predict_confidence(given[1]), model.predict(given[1]) == given[3]
-        assert sure.min() >= 0.5
-        bold = sure >= np.median(sure)
-        assert right[bold].mean() > right.mean() > right[~bold].mean()
+        model.fit(split[0], split[2])
+        confidence, is_correct = (
+            model.predict_confidence(split[1]),
+            model.predict(split[1]) == split[3],
+        )
+        assert confidence.min() >= 0.5
+        is_confident = confidence >= np.median(confidence)
+        assert (
+            is_correct[is_confident].mean() > is_correct.mean() > is_correct[~is_confident].mean()
+        )
 
 
 def test_a_feature_that_is_never_seen_keeps_its_variance():
@@ -166,7 +171,7 @@ def test_a_feature_that_is_never_seen_keeps_its_variance():
     assert (np.delete(model.variance_[0], 3) < 0.2).all()
 
 
-# --------------------------------------------------------------------------- plain Python
+# --------------------------------------------------------------------------- without compilation
 SETTINGS = [
     *(
         BCWClassifier(solver=s, loss=loss, random_state=0)
@@ -188,5 +193,5 @@ def compiled():
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_compiled_sweeps_are_the_plain_ones(compiled, interpreted, setting):
+def test_compiled_sweeps_equal_interpreted_ones(compiled, interpreted, setting):
     assert setting.fit(X, Y).coef_ == pytest.approx(compiled[repr(setting)], abs=1e-12)

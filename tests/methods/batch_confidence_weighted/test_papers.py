@@ -1,4 +1,4 @@
-"""The comparator that the paper's benchmark brings along, and the words of its verdict."""
+"""The comparator of the paper's benchmark, and the verdicts of the benchmark."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.papers.confidence import verdict
 from benchmarks.papers.confidence.spardca import SparDCA
 
-X, Y = reference.data(150, 10, seed=2)
+X, Y = reference.make_data(150, 10, seed=2)
 ROWS = sp.csr_array(X[X.any(axis=1)])
 SIGNS = Y[X.any(axis=1)]
 
@@ -34,7 +34,7 @@ def test_spardca_tends_to_the_l1_svm():
 
 def test_verdicts_need_more_than_two_standard_errors_of_the_difference():
     truth = np.random.default_rng(0).random(1000)
-    worse, same, better = ({"wrong": verdict.packed(truth < share)} for share in (0.2, 0.101, 0.1))
+    worse, same, better = ({"wrong": verdict.packed(truth < error)} for error in (0.2, 0.101, 0.1))
     assert verdict.against(better, worse, 1000) == "lower"
     assert verdict.against(worse, better, 1000) == "higher"
     assert verdict.against(same, better, 1000) == "equal"

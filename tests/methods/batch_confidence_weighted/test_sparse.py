@@ -1,4 +1,4 @@
-"""SBCW against plain NumPy, a convex optimum and BCW: the invariants of the method."""
+"""SBCW against plain NumPy, a convex optimum and BCW, and the invariants of the method."""
 
 import numpy as np
 import pytest
@@ -8,29 +8,33 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tamis import BCWClassifier, SparseBCWClassifier
 from tamis.datasets import make_text
-from tamis.methods.batch_confidence_weighted.blocks import BlockBelief, Picked
-from tamis.methods.batch_confidence_weighted.cutting_planes import Ascent, Options, conjugate
+from tamis.methods.batch_confidence_weighted.blocks import BlockPosterior, SelectedRows
+from tamis.methods.batch_confidence_weighted.cutting_planes import (
+    BlockDualAscent,
+    SBCWOptions,
+    conjugate,
+)
 from tamis.methods.batch_confidence_weighted.dual import make_dual
 
 pytestmark = pytest.mark.delicate
 
-X, Y = reference.data(200, 12, seed=1)
+X, Y = reference.make_data(200, 12, seed=1)
 N, D = X.shape
 LOSSES = ("hinge", "squared_hinge")
-BARE = {"fit_intercept": False, "random_state": 0, "theta_tol": 0.0}
+DEFAULTS = {"fit_intercept": False, "random_state": 0, "theta_tol": 0.0}
 TIGHT = {"max_iter": 5000, "tol": 1e-11}
 
 
-def fit(rows=X, y=Y, **given):
-    return SparseBCWClassifier(**{**BARE, "n_features_to_select": D, "block_size": 3, **given}).fit(
-        rows, y
-    )
+def fit(rows=X, y=Y, **params):
+    return SparseBCWClassifier(
+        **{**DEFAULTS, "n_features_to_select": D, "block_size": 3, **params}
+    ).fit(rows, y)
 
 
 # --------------------------------------------------------------------------- the conjugate
 @pytest.mark.parametrize("sigma", [1.0, 0.1, 0.01])
 def test_the_conjugate_and_its_gradient(sigma):
-    """Optimality of the maximiser, the sorted form of the notes, and finite differences."""
+    """Optimality of the maximiser, the formula with sorting, and finite differences."""
     rng = np.random.default_rng(0)
     for case in range(60):
         a = rng.exponential(size=1 + case % 7) * (rng.random(1 + case % 7) < 0.9)
@@ -39,7 +43,7 @@ def test_the_conjugate_and_its_gradient(sigma):
         assert np.abs(slack[t > 0]).max(initial=0.0) <= 1e-10
         assert slack[t == 0].max(initial=-1.0) <= 1e-10
         assert value == pytest.approx(a @ t - 0.5 * sigma * t @ t - 0.5 * t.sum() ** 2, abs=1e-10)
-        assert t == pytest.approx(reference.lengths_of_gradient(a, sigma)[0], abs=1e-10)
+        assert t == pytest.approx(reference.conjugate_gradient_norms(a, sigma)[0], abs=1e-10)
         for k in range(len(a)):
             step = 1e-6 * np.eye(len(a))[k]
             if a[k] > 1e-3:
@@ -80,10 +84,10 @@ def test_one_block_of_all_columns_with_covariance_is_bcw(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("sigma", [1.0, 0.1])
 def test_the_solvers_agree(loss, sigma):
-    given = {"loss": loss, "sigma": sigma, "cov_C": 0.05, "n_features_to_select": 9}
+    params = {"loss": loss, "sigma": sigma, "cov_C": 0.05, "n_features_to_select": 9}
     a, b = (
-        fit(solver="mkl", max_iter=3000, tol=1e-9, **given),
-        fit(solver="exact", max_iter=3000, tol=1e-7, **given),
+        fit(solver="mkl", max_iter=3000, tol=1e-9, **params),
+        fit(solver="exact", max_iter=3000, tol=1e-7, **params),
     )
     assert [block.tolist() for block in a.blocks_] == [block.tolist() for block in b.blocks_]
     assert a.history_[-1]["objective"] == pytest.approx(b.history_[-1]["objective"], rel=1e-6)
@@ -93,7 +97,7 @@ def test_the_solvers_agree(loss, sigma):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("sigma", [1.0, 0.01])
 def test_the_printed_pass_is_reachable(loss, sigma):
-    """Without shuffling (partial_fit): algorithm 3, round after round."""
+    """Without shuffling (partial_fit) each round is algorithm 3."""
     model = SparseBCWClassifier(
         n_features_to_select=9,
         block_size=3,
@@ -110,13 +114,13 @@ def test_the_printed_pass_is_reachable(loss, sigma):
         np.linalg.inv(np.eye(3) + 0.7 * X[:, block].T @ X[:, block]) for block in model.blocks_
     ]
     mean = reference.printed_pass(X, Y, 0.7, model.blocks_, loss == "squared_hinge", sigma, sigmas)
-    busy = np.concatenate([block for block in model.blocks_ if model.coef_[0, block].any()])
-    assert model.coef_[0, busy] == pytest.approx(mean[busy], abs=1e-10)
-    assert np.abs(mean).sum() - np.abs(mean[busy]).sum() <= 1e-5 * np.abs(mean).sum()
+    active = np.concatenate([block for block in model.blocks_ if model.coef_[0, block].any()])
+    assert model.coef_[0, active] == pytest.approx(mean[active], abs=1e-10)
+    assert np.abs(mean).sum() - np.abs(mean[active]).sum() <= 1e-5 * np.abs(mean).sum()
 
 
 def test_the_printed_step_is_wrong_for_a_small_sigma_and_mkl_is_not():
-    """Relative gaps as in the notes, section 4.4: many sweeps do not help the printed step."""
+    """The curvature of the conjugate is |x|^2 / sigma, but the printed step uses |x|^2."""
     gaps = {}
     for sigma in (1.0, 0.01):
         model = fit(sigma=sigma, n_features_to_select=12, cov_C=0.01, max_iter=100, tol=1e-4)
@@ -153,14 +157,14 @@ def test_the_gap_closes_with_empty_rows_and_rows_without_selected_features(
 
 def test_the_exact_line_search_never_lowers_the_dual():
     for squared in (True, False):
-        options = Options(9, 3, "exact", 0.05, "plain", False, 1, None, 0.0)
-        ascent = Ascent(
-            Picked(X, np.full(N, 0.1), BlockBelief(1.0), False),
+        options = SBCWOptions(9, 3, "exact", 0.05, "plain", False, 1, None, 0.0)
+        ascent = BlockDualAscent(
+            SelectedRows(X, np.full(N, 0.1), BlockPosterior(1.0), False),
             make_dual(Y[:, None], np.ones(N), squared),
             options,
         )
         for start in (0, 3, 6):
-            ascent.enter(np.arange(start, start + 3))
+            ascent.add_block(np.arange(start, start + 3))
         duals = [ascent.run(lambda turn: np.arange(N), None)["theta"] for _ in range(30)]
         assert (np.diff(duals) >= -1e-9 * np.abs(duals[1:])).all()
         assert duals[-1] > duals[0]
@@ -176,14 +180,14 @@ def test_theta_never_rises_over_rounds():
         assert (np.diff(theta) <= 1e-7 * np.abs(theta[1:])).all()
 
 
-def test_too_few_sweeps_are_told_and_one_printed_pass_is_not():
+def test_too_few_sweeps_warn_and_one_printed_pass_does_not():
     with pytest.warns(ConvergenceWarning, match="relative duality gap"):
         fit(max_iter=1, tol=1e-9)
     fit(solver="online")
 
 
 # --------------------------------------------------------------------------- selection
-def test_blocks_are_disjoint_of_the_wanted_size_and_in_order_of_their_scores():
+def test_blocks_are_disjoint_of_block_size_and_ordered_by_score():
     model = fit(n_features_to_select=8)
     assert [len(block) for block in model.blocks_] == [3, 3, 2]
     assert len(np.unique(np.concatenate(model.blocks_))) == model.n_selected_ == 8
@@ -194,7 +198,7 @@ def test_blocks_are_disjoint_of_the_wanted_size_and_in_order_of_their_scores():
     assert model.transform(X).shape == (N, len(model.support_))
 
 
-def test_the_covariance_enters_the_score_if_asked():
+def test_criterion_cov_divides_the_score_by_the_precision():
     scaled = X * np.where(np.arange(D) % 2, 0.1, 5.0)
     score = (scaled.T @ Y) ** 2 / (1.0 + 10.0 * (scaled**2).sum(axis=0))
     model = fit(scaled, criterion="cov", cov_C=10.0, n_features_to_select=3)
@@ -205,7 +209,7 @@ def test_the_covariance_enters_the_score_if_asked():
     ) == set(model.blocks_[0])
 
 
-def test_useless_blocks_are_selected_but_idle():
+def test_useless_blocks_are_selected_but_inactive():
     rng = np.random.default_rng(0)
     strong = np.column_stack([3.0 * Y, 0.01 * rng.normal(size=(N, 6))])
     model = fit(strong, n_features_to_select=4, block_size=1, C=0.1)
@@ -213,39 +217,39 @@ def test_useless_blocks_are_selected_but_idle():
     assert (model.coef_ != 0).sum() == model.n_active_
 
 
-def test_rounds_end_when_theta_stands_still():
+def test_rounds_end_when_theta_converges():
     assert fit(n_features_to_select=12, block_size=1, theta_tol=0.5).n_selected_ == 2
     assert fit(n_features_to_select=12, block_size=1, theta_tol=0.0).n_selected_ == 12
 
 
 def test_a_refit_is_a_linear_svm_on_the_selected_columns():
     model = fit(n_features_to_select=6, refit=True, max_iter=5000, tol=1e-13, C=0.7)
-    chosen = np.concatenate(model.blocks_)
-    assert model.coef_[0, chosen] == pytest.approx(
-        reference.newton_svm(X[:, chosen], Y, 0.7), abs=1e-6
+    selected = np.concatenate(model.blocks_)
+    assert model.coef_[0, selected] == pytest.approx(
+        reference.newton_svm(X[:, selected], Y, 0.7), abs=1e-6
     )
     with pytest.raises(ValueError, match="refit=True needs all rows at once"):
         SparseBCWClassifier(refit=True).partial_fit(X, Y, classes=[-1, 1])
 
 
 # ----------------------------------------------------------------------- symmetries, weights, order
-def test_turned_labels_turn_the_mean_exactly():
+def test_flipped_labels_negate_the_mean_exactly():
     for solver in ("mkl", "exact", "online"):
         a, b = fit(solver=solver, sigma=0.5), fit(y=-Y, solver=solver, sigma=0.5)
         assert np.array_equal(a.coef_, -b.coef_)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_weight_is_a_repetition_and_the_order_of_rows_means_nothing(loss):
+def test_weight_equals_repetition_and_row_order_does_not_matter(loss):
     counts = np.random.default_rng(1).integers(0, 4, N)
-    weighed = SparseBCWClassifier(n_features_to_select=6, loss=loss, random_state=0).fit(
+    weighted = SparseBCWClassifier(n_features_to_select=6, loss=loss, random_state=0).fit(
         X, Y, sample_weight=counts
     )
     order = np.random.default_rng(2).permutation(counts.sum())
     for form in (np.asarray, sp.csr_array):
         repeated = SparseBCWClassifier(n_features_to_select=6, loss=loss, random_state=0)
         repeated.fit(form(np.repeat(X, counts, axis=0)[order]), np.repeat(Y, counts)[order])
-        assert weighed.coef_ == pytest.approx(repeated.coef_, abs=1e-10)
+        assert weighted.coef_ == pytest.approx(repeated.coef_, abs=1e-10)
 
 
 def test_dense_and_sparse_rows_give_the_same_mean():
@@ -260,8 +264,8 @@ def test_dense_and_sparse_rows_give_the_same_mean():
 
 
 # --------------------------------------------------------------------------- batches
-def test_one_block_in_batches_is_bcw_with_its_duals_carried():
-    given = {
+def test_one_block_in_batches_is_bcw_with_prior_mean_dual():
+    params = {
         "C": 0.7,
         "cov_C": 0.3,
         "loss": "squared_hinge",
@@ -270,8 +274,8 @@ def test_one_block_in_batches_is_bcw_with_its_duals_carried():
         "tol": 1e-12,
     }
     wide, model = (
-        BCWClassifier(prior_mean="dual", **given),
-        SparseBCWClassifier(n_features_to_select=D, block_size=D, sigma=1e-6, **given),
+        BCWClassifier(prior_mean="dual", **params),
+        SparseBCWClassifier(n_features_to_select=D, block_size=D, sigma=1e-6, **params),
     )
     for rows in (slice(0, 80), slice(80, 200)):
         wide.partial_fit(X[rows], Y[rows], classes=[-1, 1])
@@ -282,11 +286,11 @@ def test_one_block_in_batches_is_bcw_with_its_duals_carried():
 
 
 @pytest.mark.long
-def test_batches_select_within_the_wanted_number_and_learn():
+def test_batches_select_at_most_n_features_to_select():
     rows, y, _ = make_text(n_samples=3000, n_features=2000, random_state=0)
     model = SparseBCWClassifier(n_features_to_select=60, C=10.0, sigma=0.1)
-    for part in np.array_split(np.arange(2000), 4):
-        model.partial_fit(rows[part], y[part], classes=[0, 1])
+    for batch in np.array_split(np.arange(2000), 4):
+        model.partial_fit(rows[batch], y[batch], classes=[0, 1])
         assert model.n_selected_ <= 60
         assert model.gap_ <= 1e-3
     assert model.score(rows[2000:], y[2000:]) > 0.8
@@ -312,22 +316,24 @@ def test_it_finds_planted_words_and_never_makes_rows_dense():
 @pytest.mark.parametrize("solver", ["mkl", "exact", "online"])
 @pytest.mark.parametrize("identity", [False, True])
 def test_the_constant_of_each_block_is_a_column_of_ones_in_it(solver, identity):
-    """Step by step: what a sweep does with the constant, which no row stores, is what it does with
-    columns of ones.
-    """
-    options = Options(9, 3, solver, 0.5, "plain", identity, 1, None, 0.0)
+    """A sweep treats the constant column, which no row stores, as it treats a stored column."""
+    options = SBCWOptions(9, 3, solver, 0.5, "plain", identity, 1, None, 0.0)
     wide, row_weights, dual = (
         np.column_stack([X, 2.0 * np.ones((N, 2))]),
         np.full(N, 0.1),
         make_dual(Y[:, None], np.ones(N), True),
     )
-    implicit = Ascent(Picked(X, row_weights, BlockBelief(2.0), identity), dual, options)
-    explicit = Ascent(Picked(wide, row_weights, BlockBelief(0.0), identity), dual, options)
+    implicit = BlockDualAscent(
+        SelectedRows(X, row_weights, BlockPosterior(2.0), identity), dual, options
+    )
+    explicit = BlockDualAscent(
+        SelectedRows(wide, row_weights, BlockPosterior(0.0), identity), dual, options
+    )
     for k, block in enumerate(([0, 1, 2], [3, 4])):
-        implicit.enter(np.array(block))
-        explicit.enter(np.array([*block, D + k]))
-    for turn in range(3):
-        order = np.random.default_rng(turn).permutation(N)
+        implicit.add_block(np.array(block))
+        explicit.add_block(np.array([*block, D + k]))
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(N)
         a, b = (
             implicit.run(lambda t, order=order: order, None),
             explicit.run(lambda t, order=order: order, None),

@@ -1,4 +1,4 @@
-"""Random problems of thresholding, and the optimum by a program written out."""
+"""Random problems for the tests of thresholding, and their optimum by a linear program."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -10,7 +10,9 @@ from tamis.methods.data_thresholding.thresholds import drop_small
 
 
 def random_problem(seed, loss, n=60, d=12):
-    """Heavy-tailed rows, unlike loads, classes of unlike size; with and without an intercept."""
+    """Return heavy-tailed rows with different weights and unbalanced classes, with or without an
+    intercept.
+    """
     rng = np.random.default_rng(seed)
     X = (
         rng.standard_t(3, size=(n, d))
@@ -19,30 +21,30 @@ def random_problem(seed, loss, n=60, d=12):
     )
     signs = np.where(X[:, 0] - X[:, 1] + rng.normal(size=n) + rng.normal() > 0, 1.0, -1.0)
     signs[:2] = 1.0, -1.0
-    loads = rng.uniform(0.2, 1.0, n)
+    row_weights = rng.uniform(0.2, 1.0, n)
     strength = float(10 ** rng.uniform(-2.5, -0.8))
-    return X, Problem(signs, loads / loads.sum(), loss, strength, bool(seed % 3))
+    return X, Problem(signs, row_weights / row_weights.sum(), loss, strength, bool(seed % 3))
 
 
-def cut(X, problem, threshold, tol=1e-7):
-    """The thresholded data, the model learnt from them, and its certificate."""
-    kept = drop_small(X, threshold)
-    fit = solve(problem, kept.matrix, tol, 300)
-    return kept, fit, certify(problem, X, kept, fit)
+def fit_thresholded(X, problem, threshold, tol=1e-7):
+    """Return the thresholded data, the fit on them, and its certificate."""
+    thresholded = drop_small(X, threshold)
+    fit = solve(problem, thresholded.matrix, tol, 300)
+    return thresholded, fit, certify(problem, X, thresholded, fit)
 
 
 def optimum(X, problem):
-    """Value of the problem on the whole data, and how far it may be off."""
-    _, _, proof = cut(X, problem, 0.0)
-    return proof.primal_original, proof.gap
+    """Return the optimum on the original data, and the gap of the solver."""
+    _, _, certificate = fit_thresholded(X, problem, 0.0)
+    return certificate.primal_original, certificate.gap
 
 
 def hinge_program(X, problem):
-    """The hinge problem as a linear program in the weights themselves."""
+    """Return the optimum of the hinge problem as a linear program in the weights."""
     n, d = X.shape
     costs = np.concatenate((np.full(2 * d, problem.strength), problem.row_weights, [0.0]))
     signed = problem.signs[:, None] * X
-    bias = problem.signs[:, None] * float(problem.intercept)
-    rows = -np.hstack((signed, -signed, np.eye(n), bias))
+    intercept_column = problem.signs[:, None] * float(problem.intercept)
+    rows = -np.hstack((signed, -signed, np.eye(n), intercept_column))
     bounds = [(0, None)] * (2 * d + n) + [(None, None)]
     return linprog(costs, A_ub=rows, b_ub=-np.ones(n), bounds=bounds).fun

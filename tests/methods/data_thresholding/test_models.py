@@ -1,6 +1,4 @@
-"""ThresholdedClassifier and DataThresholder: what a user asks for is what the certificate shows, on
-every kind of data.
-"""
+"""ThresholdedClassifier and DataThresholder meet the requested error on all kinds of data."""
 
 from itertools import pairwise
 
@@ -36,8 +34,8 @@ KEYS = {
 }
 
 
-def model(**given):
-    return ThresholdedClassifier(**{"alpha": 3e-3, **given})
+def model(**params):
+    return ThresholdedClassifier(**{"alpha": 3e-3, **params})
 
 
 def best_value(alpha=3e-3, loss="logistic", y=Y):
@@ -49,35 +47,35 @@ def best_value(alpha=3e-3, loss="logistic", y=Y):
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 @pytest.mark.parametrize("mode", ["relative", "absolute"])
 @pytest.mark.parametrize("max_error", [0.3, 0.02, 1e-3])
-def test_the_error_is_kept(loss, mode, max_error):
+def test_the_error_is_at_most_max_error(loss, mode, max_error):
     fitted = model(loss=loss, max_error=max_error, mode=mode).fit(X, Y)
     best = best_value(loss=loss)
-    true = fitted.certificate_["primal_original"] - best
-    assert true <= max_error * (best if mode == "relative" else 1.0) + 1e-7
+    error = fitted.certificate_["primal_original"] - best
+    assert error <= max_error * (best if mode == "relative" else 1.0) + 1e-7
     assert not KEYS - set(fitted.certificate_)
     thresholds = [record["threshold"] for record in fitted.history_]
     assert all(after <= 0.5 * before for before, after in pairwise(thresholds))
     assert fitted.threshold_ == thresholds[-1]
-    shares = [record["kept_fraction"] for record in fitted.history_]
-    assert shares == sorted(shares)
-    assert fitted.kept_fraction_ == shares[-1]
+    fractions = [record["kept_fraction"] for record in fitted.history_]
+    assert fractions == sorted(fractions)
+    assert fitted.kept_fraction_ == fractions[-1]
 
 
-def test_a_threshold_without_eps_is_taken_as_it_is():
+def test_a_threshold_without_max_error_is_not_lowered():
     fitted = model(threshold=0.2).fit(X, Y)
     assert fitted.threshold_ == 0.2
     assert len(fitted.history_) == 1
     assert fitted.kept_fraction_ == np.mean(X.data > 0.2)
     assert fitted.certificate_["gap"] > 0.0
-    cut = np.where(DENSE > 0.2, DENSE, 0.0)
-    plain = model(threshold=0.0).fit(cut, Y)
-    assert fitted.coef_ == pytest.approx(plain.coef_, abs=1e-12)
-    assert plain.certificate_["primal_original"] == pytest.approx(
+    thresholded = np.where(DENSE > 0.2, DENSE, 0.0)
+    refitted = model(threshold=0.0).fit(thresholded, Y)
+    assert fitted.coef_ == pytest.approx(refitted.coef_, abs=1e-12)
+    assert refitted.certificate_["primal_original"] == pytest.approx(
         fitted.certificate_["primal_thresholded"]
     )
 
 
-def test_without_a_target_auto_keeps_to_a_hundredth():
+def test_auto_without_max_error_guarantees_a_hundredth():
     fitted = model().fit(X, Y)
     assert fitted.certificate_["rel_gap"] <= 0.01
     assert fitted.certificate_["primal_original"] <= 1.01 * best_value()
@@ -93,7 +91,7 @@ def test_no_threshold_is_plain_l1():
     assert 0 < len(fitted.support_) < 300
 
 
-def test_an_error_that_no_solver_reaches_is_told():
+def test_an_error_that_no_solver_reaches_warns():
     with pytest.warns(ConvergenceWarning, match="max_error=1e-12"):
         model(estimator=LogisticRegression(**L1, solver="liblinear"), max_error=1e-12).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or tol"):
@@ -106,7 +104,7 @@ def test_an_error_that_no_solver_reaches_is_told():
     ids=["dense", "csr", "csc", "coo", "f4"],
 )
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
-def test_every_container_gives_the_same_model_and_is_left_alone(form, loss):
+def test_every_container_gives_the_same_model_and_is_not_changed(form, loss):
     rows = form(DENSE.copy())
     before = rows.copy()
     fitted = model(loss=loss, threshold=0.15).fit(rows, Y)
@@ -137,15 +135,15 @@ def test_several_classes_and_labels():
     assert fitted.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
     labels = np.eye(3, dtype=int)[THREE]
     assert model(max_error=0.05).fit(X, labels).coef_ == pytest.approx(fitted.coef_)
-    one = model(threshold=fitted.threshold_).fit(X, THREE == 1)
-    assert one.coef_[0] == pytest.approx(fitted.coef_[1], abs=2e-3)
+    binary = model(threshold=fitted.threshold_).fit(X, THREE == 1)
+    assert binary.coef_[0] == pytest.approx(fitted.coef_[1], abs=2e-3)
 
 
 def test_weights_are_repetitions():
     counts = np.random.default_rng(1).integers(0, 3, 400)
     weighted = model(threshold=0.1, tol=1e-9).fit(X, Y, sample_weight=counts)
-    again = np.repeat(np.arange(400), counts)
-    repeated = model(threshold=0.1, tol=1e-9).fit(X[again], Y[again])
+    rows = np.repeat(np.arange(400), counts)
+    repeated = model(threshold=0.1, tol=1e-9).fit(X[rows], Y[rows])
     assert weighted.coef_ == pytest.approx(repeated.coef_, abs=1e-5)
     assert weighted.certificate_["gap"] == pytest.approx(repeated.certificate_["gap"], abs=1e-6)
 
@@ -171,20 +169,22 @@ def test_other_solvers(estimator):
     assert estimator.C == 1.0
 
 
-def test_the_certificate_is_about_the_loss_asked_for():
-    """A squared hinge is not the hinge, and liblinear penalises the intercept: the gap says so."""
-    own = model(loss="hinge", threshold=0.0).fit(X, Y)
+def test_the_certificate_is_about_the_requested_loss():
+    """The gap shows that a squared hinge is not the hinge and that liblinear penalises the
+    intercept.
+    """
+    exact = model(loss="hinge", threshold=0.0).fit(X, Y)
     other = model(estimator=LinearSVC(penalty="l1", dual=False), loss="hinge", threshold=0.0).fit(
         X, Y
     )
     assert (
-        other.certificate_["primal_original"] - own.certificate_["primal_original"]
+        other.certificate_["primal_original"] - exact.certificate_["primal_original"]
         <= other.certificate_["gap"]
     )
     assert other.certificate_["gap"] > 1e-3
 
 
-def test_estimators_that_cannot_serve_are_refused():
+def test_unsuitable_estimators_are_refused():
     with pytest.raises(ValueError, match="neither a parameter C nor alpha"):
         model(estimator=tamis.DataThresholder()).fit(X, Y)
     with pytest.raises(ValueError, match="'alpha' parameter"):
@@ -198,7 +198,7 @@ def test_estimators_that_cannot_serve_are_refused():
 # --------------------------------------------------------------------------- path
 @pytest.mark.parametrize("mode", ["relative", "absolute"])
 @pytest.mark.parametrize("max_error", [0.2, 0.01])
-def test_every_step_of_a_path_keeps_its_error(mode, max_error):
+def test_every_step_of_a_path_meets_max_error(mode, max_error):
     alphas = np.geomspace(1e-2, 1e-3, 6)
     path = model(mode=mode, tol=1e-7).path(X, Y, alphas, max_error)
     assert path["coef"].shape == (6, 1, 300)
@@ -212,7 +212,7 @@ def test_every_step_of_a_path_keeps_its_error(mode, max_error):
     assert not hasattr(model(), "coef_")
 
 
-def test_a_path_never_tries_what_a_stronger_penalty_has_ruled_out(monkeypatch):
+def test_thresholds_of_a_path_never_rise(monkeypatch):
     from tamis.methods.data_thresholding import search
 
     tried = []
@@ -234,7 +234,7 @@ def test_the_last_model_of_a_path_is_a_fit():
 
 
 @pytest.mark.parametrize("alphas", [[1e-3, 1e-2], [1e-3, 1e-3], [], [[1e-2]], [1e-2, -1.0]])
-def test_paths_go_down(alphas):
+def test_alphas_of_a_path_must_decrease(alphas):
     with pytest.raises(ValueError, match="alphas must be above 0 and fall"):
         model().path(X, Y, alphas, 0.1)
     with pytest.raises(ValueError, match="max_error must be above 0"):
@@ -243,33 +243,33 @@ def test_paths_go_down(alphas):
 
 # ---------------------------------------------------------------------- transformer, display, files
 def test_the_transformer():
-    cut = DataThresholder(fraction=0.4).fit(X)
-    assert cut.kept_fraction_ == pytest.approx(0.4, abs=0.01)
-    assert cut.dropped_ == cut.threshold_
-    small = cut.transform(X)
-    assert sp.issparse(small)
-    assert small.nnz == round(cut.kept_fraction_ * X.nnz)
-    assert np.array_equal(cut.transform(DENSE), small.toarray())
+    thresholder = DataThresholder(fraction=0.4).fit(X)
+    assert thresholder.kept_fraction_ == pytest.approx(0.4, abs=0.01)
+    assert thresholder.dropped_ == thresholder.threshold_
+    sparse = thresholder.transform(X)
+    assert sp.issparse(sparse)
+    assert sparse.nnz == round(thresholder.kept_fraction_ * X.nnz)
+    assert np.array_equal(thresholder.transform(DENSE), sparse.toarray())
     frame = (
-        cut.fit(pd.DataFrame(DENSE).add_prefix("word "))
+        thresholder.fit(pd.DataFrame(DENSE).add_prefix("word "))
         .set_output(transform="pandas")
         .transform(pd.DataFrame(DENSE).add_prefix("word "))
     )
     assert frame.columns[3] == "word 3"
     chain = make_pipeline(DataThresholder(0.1), LogisticRegression()).fit(X, Y)
     assert chain.score(X, Y) > 0.8
-    whole = DataThresholder(0.0).fit(X)
-    assert whole.transform(X) is not X
-    assert whole.kept_fraction_ == 1.0
+    identity = DataThresholder(0.0).fit(X)
+    assert identity.transform(X) is not X
+    assert identity.kept_fraction_ == 1.0
 
 
 def test_files(tmp_path):
     fitted = model(max_error=0.1).fit(X, THREE)
     tamis.save(fitted, tmp_path / "model.tamis")
-    again = tamis.load(tmp_path / "model.tamis")
-    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
-    assert again.certificate_.keys() == fitted.certificate_.keys()
-    assert np.array_equal(again.certificate_["gap"], fitted.certificate_["gap"])
+    loaded = tamis.load(tmp_path / "model.tamis")
+    assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    assert loaded.certificate_.keys() == fitted.certificate_.keys()
+    assert np.array_equal(loaded.certificate_["gap"], fitted.certificate_["gap"])
     tamis.save(DataThresholder().fit(X), tmp_path / "cut.tamis")
     assert np.array_equal(
         tamis.load(tmp_path / "cut.tamis").transform(DENSE),

@@ -18,7 +18,7 @@ RANDOM = np.random.default_rng(0)
 X = np.outer(RANDOM.normal(size=80), [3.0, -2.0, 1.0, 0.5]) + 0.1 * RANDOM.normal(size=(80, 4))
 
 
-def test_singular_values_and_what_is_left():
+def test_singular_values_and_error():
     factors = LowRankFactorization(2, random_state=0).fit(X)
     display = SingularValueDisplay.from_estimator(factors)
     assert display.line_.get_ydata() == pytest.approx(factors.S_)

@@ -1,4 +1,6 @@
-"""The factorisation: near the best, with bounds that hold, sparse as dense, weights as copies."""
+"""The factorisation: an error near the minimum, valid bounds, equal results for sparse and dense
+data, row weights.
+"""
 
 import numpy as np
 import pytest
@@ -15,23 +17,23 @@ X, _, _ = make_text(n_samples=300, n_features=400, words=30, random_state=0)
 CENTRED = X.toarray() - X.toarray().mean(axis=0)
 
 
-def left_out(model, rows):
+def residual_matrix(model, rows):
     return rows - model.U_ * model.S_ @ model.W_.T
 
 
 @pytest.mark.long
-def test_near_the_best_rank_and_its_error_within_the_bounds():
+def test_the_error_is_near_the_minimum_and_within_the_bounds():
     model = LowRankFactorization(n_components=10, random_state=0).fit(X)
     best = np.linalg.svd(CENTRED, compute_uv=False)
-    E = left_out(model, CENTRED)
-    true = np.linalg.norm(E, 2)
-    assert best[10] <= true <= 1.25 * best[10]
-    assert model.error_lower_ <= true * (1.0 + 1e-9)
-    assert true <= model.error_upper_ <= 1.1 * true
+    E = residual_matrix(model, CENTRED)
+    error = np.linalg.norm(E, 2)
+    assert best[10] <= error <= 1.25 * best[10]
+    assert model.error_lower_ <= error * (1.0 + 1e-9)
+    assert error <= model.error_upper_ <= 1.1 * error
     assert model.error_fro_ == pytest.approx(np.linalg.norm(E), rel=1e-9)
     assert pytest.approx((model.S_ * model.W_).T, abs=1e-9) == model.U_.T @ CENTRED
-    for part in (model.U_, model.W_):
-        assert part.T @ part == pytest.approx(np.eye(10), abs=1e-10)
+    for factor in (model.U_, model.W_):
+        assert factor.T @ factor == pytest.approx(np.eye(10), abs=1e-10)
 
 
 def test_power_iterations_help():
@@ -52,8 +54,8 @@ def test_sparse_and_dense_centred_and_not():
             assert pytest.approx(sparse.W_, abs=1e-8) == other.W_
             assert other.error_upper_ == pytest.approx(sparse.error_upper_, rel=1e-8)
         assert sparse.mean_.any() == center
-        plain = CENTRED if center else X.toarray()
-        assert sparse.transform(X) == pytest.approx(plain @ sparse.W_, abs=1e-10)
+        rows = CENTRED if center else X.toarray()
+        assert sparse.transform(X) == pytest.approx(rows @ sparse.W_, abs=1e-10)
         assert sparse.inverse_transform(sparse.transform(X)).shape == X.shape
 
 
@@ -63,15 +65,15 @@ def test_sparse_rows_are_never_made_dense(monkeypatch):
     LowRankFactorization(5, random_state=0).fit(X)
 
 
-def test_weights_are_copies():
+def test_weights_equal_repetition():
     weights = np.random.default_rng(0).integers(0, 3, X.shape[0])
-    weighed = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(X, sample_weight=weights)
-    copied = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(
+    weighted = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(X, sample_weight=weights)
+    repeated = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(
         sp.csr_array(X.toarray().repeat(weights, axis=0))
     )
-    assert pytest.approx(copied.S_, rel=1e-9) == weighed.S_
-    assert weighed.mean_ == pytest.approx(copied.mean_)
-    assert weighed.error_upper_ == pytest.approx(copied.error_upper_, rel=1e-6)
+    assert pytest.approx(repeated.S_, rel=1e-9) == weighted.S_
+    assert weighted.mean_ == pytest.approx(repeated.mean_)
+    assert weighted.error_upper_ == pytest.approx(repeated.error_upper_, rel=1e-6)
 
 
 def test_float32():
@@ -82,7 +84,7 @@ def test_float32():
     assert low.error_upper_ == pytest.approx(high.error_upper_, rel=1e-3)
 
 
-def test_lower_ranks_than_asked_for():
+def test_n_components_above_the_rank():
     exact = np.random.default_rng(0).normal(size=(30, 3)) @ np.random.default_rng(1).normal(
         size=(3, 20)
     )
@@ -94,12 +96,10 @@ def test_lower_ranks_than_asked_for():
     assert constant.transform(np.ones((2, 5))).shape == (2, 0)
 
 
-def test_the_probable_bound_fails_as_rarely_as_promised():
-    """Flat and nearly tied spectra are the hard ones; with delta = 0.05 and few steps the bound is
-    loose enough to hold.
-    """
+def test_error_upper_fails_at_most_with_probability_delta():
+    """Flat and nearly tied spectra are the hard ones."""
     random = check_random_state(0)
-    broken = 0
+    n_violations = 0
     for k in range(300):
         d = int(random.choice([20, 60]))
         spectrum = np.concatenate(
@@ -107,16 +107,16 @@ def test_the_probable_bound_fails_as_rarely_as_promised():
         )
         basis = np.linalg.qr(random.normal(size=(d, d)))[0]
         operator = Operator(basis * spectrum, None, False)
-        nothing = np.zeros((d, 0))
+        no_vectors = np.zeros((d, 0))
         lower, upper = spectral_error(
-            operator, nothing, np.zeros(0), nothing, 8 + k % 8, 0.05, random
+            operator, no_vectors, np.zeros(0), no_vectors, 8 + k % 8, 0.05, random
         )
         assert lower <= 1.0 + 1e-9
-        broken += upper < 1.0
-    assert broken <= 0.05 * 300
+        n_violations += upper < 1.0
+    assert n_violations <= 0.05 * 300
 
 
-def test_too_few_steps_certify_nothing_but_the_frobenius_norm():
+def test_with_too_few_steps_error_upper_is_the_frobenius_norm():
     model = LowRankFactorization(10, n_lanczos=2, random_state=0).fit(X)
     assert model.error_upper_ == model.error_fro_
 

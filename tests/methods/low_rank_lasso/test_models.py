@@ -1,5 +1,5 @@
-"""LowRankLasso and LowRankClassifier: what they promise, for dense and sparse rows and targets,
-weights, files and threads.
+"""LowRankLasso and LowRankClassifier: dense and sparse rows and targets, weights, files and
+threads.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from tamis import LowRankClassifier, LowRankFactorization, LowRankLasso, load, s
 from tamis.methods.low_rank_lasso.classifier import best_threshold
 
 
-def data(n=200, d=60, rank=8, targets=5, seed=0):
+def make_data(n=200, d=60, rank=8, targets=5, seed=0):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, rank)) @ random.normal(size=(rank, d)) + 0.2 * random.normal(
         size=(n, d)
@@ -25,14 +25,14 @@ def data(n=200, d=60, rank=8, targets=5, seed=0):
     return X, Y
 
 
-X, Y = data()
+X, Y = make_data()
 
 
 # --------------------------------------------------------------------------- numbers
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("radius", ["auto", 0.5, np.inf])
 def test_every_form_of_rows_and_targets_gives_the_same_model(dtype, radius):
-    given = {
+    params = {
         "n_components": 8,
         "radius": radius,
         "dtype": dtype,
@@ -40,13 +40,15 @@ def test_every_form_of_rows_and_targets_gives_the_same_model(dtype, radius):
         "tol": 1e-9 if dtype == "float64" else 1e-4,
         "max_iter": 5000,
     }
-    model = LowRankLasso(**given).fit(X, Y)
-    loose = 1e-4 if dtype == "float64" else 2e-2  # weights are off by the root of the gap
+    model = LowRankLasso(**params).fit(X, Y)
+    tolerance = (
+        1e-4 if dtype == "float64" else 2e-2
+    )  # the error of the weights is of the order of the square root of the gap
     for rows in (sp.csr_array(X), sp.csc_matrix(X)):
         for targets in (Y, sp.csr_array(Y), sp.coo_matrix(Y)):
-            other = LowRankLasso(**given).fit(rows, targets)
-            assert other.coef_ == pytest.approx(model.coef_, abs=loose)
-            assert other.intercept_ == pytest.approx(model.intercept_, abs=loose)
+            other = LowRankLasso(**params).fit(rows, targets)
+            assert other.coef_ == pytest.approx(model.coef_, abs=tolerance)
+            assert other.intercept_ == pytest.approx(model.intercept_, abs=tolerance)
             assert other.predict(rows) == pytest.approx(other.predict(X))
     assert model.predict(X) == pytest.approx(X @ model.coef_.T + model.intercept_)
     assert model.coef_.shape == (5, 60)
@@ -58,23 +60,23 @@ def test_every_form_of_rows_and_targets_gives_the_same_model(dtype, radius):
 def test_sparse_rows_are_never_made_dense(monkeypatch):
     rows = sp.csr_array(X)
     model = LowRankLasso(8, random_state=0)
-    plain = sp.csr_array.toarray
+    original = sp.csr_array.toarray
 
-    def watched(self, *arguments, **named):
+    def checked_toarray(self, *arguments, **named):
         assert self.shape != rows.shape, "X made dense"
-        return plain(self, *arguments, **named)
+        return original(self, *arguments, **named)
 
-    monkeypatch.setattr(sp.csr_array, "toarray", watched)
+    monkeypatch.setattr(sp.csr_array, "toarray", checked_toarray)
     model.fit(rows, Y).predict(rows)
 
 
 def test_a_full_rank_without_robustness_is_the_lasso_on_the_data():
     model = LowRankLasso(60, radius=0.7, robustness=0.0, tol=1e-8, random_state=0).fit(X, Y[:, 0])
-    peer = Lasso(alpha=float(model.alpha_[0]), tol=1e-12, max_iter=100_000).fit(X, Y[:, 0])
-    assert model.coef_ == pytest.approx(peer.coef_, abs=1e-5)
-    assert model.intercept_[0] == pytest.approx(peer.intercept_, abs=1e-5)
-    found = model.certificate(X, Y[:, 0])
-    assert found["gap"][0] <= 1e-6 * found["residual"][0]
+    lasso = Lasso(alpha=float(model.alpha_[0]), tol=1e-12, max_iter=100_000).fit(X, Y[:, 0])
+    assert model.coef_ == pytest.approx(lasso.coef_, abs=1e-5)
+    assert model.intercept_[0] == pytest.approx(lasso.intercept_, abs=1e-5)
+    bounds = model.certificate(X, Y[:, 0])
+    assert bounds["gap"][0] <= 1e-6 * bounds["residual"][0]
 
 
 def test_no_bound_and_no_robustness_is_least_squares():
@@ -88,22 +90,22 @@ def test_no_bound_and_no_robustness_is_least_squares():
 def test_the_bound_and_the_gap_of_the_certificate_hold(rows):
     for robustness in (0.0, 0.1, 1.0):
         model = LowRankLasso(6, radius=0.6, robustness=robustness, random_state=0).fit(rows, Y)
-        found = model.certificate(rows, Y)
-        assert found["residual"] == pytest.approx(np.linalg.norm(Y - model.predict(rows), axis=0))
+        bounds = model.certificate(rows, Y)
+        assert bounds["residual"] == pytest.approx(np.linalg.norm(Y - model.predict(rows), axis=0))
         factors, centred = model.factorization_, Y - Y.mean(axis=0)
-        near = np.linalg.norm(
+        residual_low_rank = np.linalg.norm(
             centred - factors.U_ * factors.S_ @ factors.W_.T @ model.coef_.T, axis=0
         )
-        assert found["bound"] == pytest.approx(
-            near + factors.error_upper_ * np.linalg.norm(model.coef_, axis=1), rel=1e-6
+        assert bounds["bound"] == pytest.approx(
+            residual_low_rank + factors.error_upper_ * np.linalg.norm(model.coef_, axis=1), rel=1e-6
         )
-        assert (found["residual"] <= found["bound"] * (1.0 + 1e-12)).all()
+        assert (bounds["residual"] <= bounds["bound"] * (1.0 + 1e-12)).all()
         if robustness == 1.0:
-            assert (found["residual"] <= model.objective_ * (1.0 + 1e-9)).all()
+            assert (bounds["residual"] <= model.objective_ * (1.0 + 1e-9)).all()
         for j in range(Y.shape[1]):
             exact = LowRankLasso(60, radius=0.6, robustness=0.0, random_state=0).fit(rows, Y[:, j])
             best = np.linalg.norm(Y[:, j] - exact.predict(rows))
-            assert found["residual"][j] - best <= found["gap"][j] + 1e-6
+            assert bounds["residual"][j] - best <= bounds["gap"][j] + 1e-6
     assert np.isinf(
         LowRankLasso(6, radius=np.inf, random_state=0)
         .fit(X, Y)
@@ -111,13 +113,13 @@ def test_the_bound_and_the_gap_of_the_certificate_hold(rows):
     ).all()
 
 
-def test_weights_are_copies_and_zeros_are_nothing():
+def test_weights_equal_repetition():
     weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
     a = LowRankLasso(8, radius=0.5, robustness=0.05, random_state=0).fit(
         X, Y, sample_weight=weights
     )
-    copied = X.repeat(weights.astype(int), axis=0), Y.repeat(weights.astype(int), axis=0)
-    b = LowRankLasso(8, radius=0.5, robustness=0.05, random_state=0).fit(*copied)
+    repeated = X.repeat(weights.astype(int), axis=0), Y.repeat(weights.astype(int), axis=0)
+    b = LowRankLasso(8, radius=0.5, robustness=0.05, random_state=0).fit(*repeated)
     assert a.coef_ == pytest.approx(b.coef_, abs=2e-3)
     assert a.objective_ == pytest.approx(b.objective_, rel=1e-4)
     assert a.fit(X, Y, sample_weight=7.0).coef_ == pytest.approx(
@@ -127,11 +129,11 @@ def test_weights_are_copies_and_zeros_are_nothing():
         a.fit(X, Y, sample_weight=np.zeros(len(X)))
 
 
-def test_collapsed_targets_are_counted_and_explained():
+def test_collapsed_targets_warn():
     noise = np.random.default_rng(1).normal(size=(200, 3))
-    with pytest.warns(UserWarning, match=r" 6 components .*robustness") as said:
+    with pytest.warns(UserWarning, match=r" 6 components .*robustness") as warned:
         model = LowRankLasso(6, robustness=0.7, random_state=0).fit(X, np.column_stack([Y, noise]))
-    assert f"LowRankLasso: {model.collapsed_.sum()} of 8 " in str(said[0].message)
+    assert f"LowRankLasso: {model.collapsed_.sum()} of 8 " in str(warned[0].message)
     assert model.collapsed_[5:].all()
     assert not model.collapsed_[:5].all()
     assert np.array_equal(model.collapsed_, ~model.coef_.any(axis=1))
@@ -146,7 +148,7 @@ def test_collapsed_targets_are_counted_and_explained():
     assert constant.predict(X)[:, 1] == pytest.approx(np.full(200, 2.0))
 
 
-def test_what_did_not_converge_is_said():
+def test_unconverged_targets_warn():
     with pytest.warns(ConvergenceWarning, match=r"\d of 5 targets .*tol=1e-12 .* 1 iter"):
         model = LowRankLasso(
             8, radius=0.5, robustness=0.0, tol=1e-12, max_iter=1, random_state=0
@@ -155,7 +157,7 @@ def test_what_did_not_converge_is_said():
     assert (model.gap_[~model.converged_] > 1e-12).all()
 
 
-def test_a_factorisation_serves_several_fits():
+def test_a_factorisation_can_be_reused():
     factors = LowRankFactorization(8, random_state=0).fit(X)
     one = LowRankLasso(8, radius=0.5, random_state=0).fit(X, Y)
     two = LowRankLasso(8, radius=0.5).fit(X, Y, factorization=factors)
@@ -169,7 +171,7 @@ def test_a_factorisation_serves_several_fits():
         two.fit(X + 5.0, Y, factorization=factors)
 
 
-def test_a_path_shares_its_factorisation_and_fits_ever_better():
+def test_a_path_shares_its_factorisation_and_objectives_fall():
     models = LowRankLasso(8, random_state=0).path(X, Y, [0.1, 0.5, 2.0, np.inf])
     assert len({id(model.factorization_) for model in models}) == 1
     values = np.array([model.objective_ for model in models])
@@ -210,9 +212,9 @@ def test_saved_and_loaded(tmp_path):
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(60)])
     model = LowRankLasso(8, random_state=0).fit(frame, Y)
     save(model, tmp_path / "m.tamis")
-    again = load(tmp_path / "m.tamis")
-    assert np.array_equal(again.predict(frame), model.predict(frame))
-    assert again.feature_names_in_.tolist() == frame.columns.tolist()
+    loaded = load(tmp_path / "m.tamis")
+    assert np.array_equal(loaded.predict(frame), model.predict(frame))
+    assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
     labels = LowRankClassifier(8, random_state=0).fit(X, (Y > 1.0).astype(int))
     save(labels, tmp_path / "l.tamis")
     assert np.array_equal(load(tmp_path / "l.tamis").predict(X), labels.predict(X))
@@ -229,10 +231,10 @@ def test_labels_of_every_kind_agree():
         other = LowRankClassifier(8, random_state=0).fit(X, same)
         assert other.coef_ == pytest.approx(model.coef_, abs=1e-7)
         assert np.array_equal(other.predict(X), model.predict(X))
-    plain = LowRankLasso(8, random_state=0).fit(X, 2.0 * LABELS - 1.0)
-    assert model.coef_ == pytest.approx(plain.coef_, abs=1e-6)
+    regressor = LowRankLasso(8, random_state=0).fit(X, 2.0 * LABELS - 1.0)
+    assert model.coef_ == pytest.approx(regressor.coef_, abs=1e-6)
     assert model.decision_function(X) == pytest.approx(
-        plain.predict(X) - model.thresholds_, abs=1e-6
+        regressor.predict(X) - model.thresholds_, abs=1e-6
     )
     without = LowRankClassifier(8, fit_intercept=False, random_state=0).fit(X, sp.csr_array(LABELS))
     assert not without.intercept_.any()
@@ -244,13 +246,13 @@ def test_thresholds_have_the_best_f1_on_the_training_rows():
     random = np.random.default_rng(0)
     for _ in range(15):
         scores, truth = np.round(random.normal(size=30), 1), random.random(30) < 0.3
-        cut = best_threshold(scores, truth, np.ones(30))
-        tried = [
+        best = best_threshold(scores, truth, np.ones(30))
+        f1_scores = [
             f1_score(truth, scores > c, zero_division=0)
             for c in [*np.unique(scores).tolist(), -10.0]
         ]
         assert (
-            f1_score(truth, scores > cut, zero_division=0) == pytest.approx(max(tried))
+            f1_score(truth, scores > best, zero_division=0) == pytest.approx(max(f1_scores))
             or not truth.any()
         )
     tuned = LowRankClassifier(8, random_state=0).fit(X, LABELS)
@@ -262,15 +264,15 @@ def test_thresholds_have_the_best_f1_on_the_training_rows():
 
 def test_both_definitions_of_macro_f1():
     model = LowRankClassifier(8, threshold=0.0, random_state=0).fit(X, LABELS)
-    found, guess = model.macro_f1(X, LABELS), model.predict(X)
-    assert found["mean_of_f1"] == pytest.approx(
-        f1_score(LABELS, guess, average="macro", zero_division=0)
+    macro, predicted = model.macro_f1(X, LABELS), model.predict(X)
+    assert macro["mean_of_f1"] == pytest.approx(
+        f1_score(LABELS, predicted, average="macro", zero_division=0)
     )
     precision, recall = (
-        score(LABELS, guess, average="macro", zero_division=0)
+        score(LABELS, predicted, average="macro", zero_division=0)
         for score in (precision_score, recall_score)
     )
-    assert found["f1_of_means"] == pytest.approx(2 * precision * recall / (precision + recall))
+    assert macro["f1_of_means"] == pytest.approx(2 * precision * recall / (precision + recall))
     classes = np.array(["a", "b", "c"])[np.clip(Y[:, 0], 0, 2.9).astype(int)]
     several = LowRankClassifier(8, random_state=0).fit(X, classes)
     assert several.macro_f1(X, classes)["mean_of_f1"] == pytest.approx(

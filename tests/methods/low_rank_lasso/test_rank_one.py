@@ -1,4 +1,4 @@
-"""Rank one: primal equals dual, in every degenerate case, and no cone program does better."""
+"""Rank one: the primal equals the dual in all degenerate cases, and agrees with a cone program."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from methods.low_rank_lasso.cone import solve_cone
 
 from tamis import RankOneLasso, load, save
-from tamis.methods.low_rank_lasso.rank_one_solver import highest_price, solve_rank_one
+from tamis.methods.low_rank_lasso.rank_one_solver import max_alpha, solve_rank_one
 
 pytestmark = pytest.mark.delicate
 
@@ -40,63 +40,63 @@ def cases():
 
 def test_invariants_in_300_problems():
     for p, q, y, eps, alpha in cases():
-        found = solve_rank_one(p, q, y, eps, alpha)
+        solution = solve_rank_one(p, q, y, eps, alpha)
         size = np.linalg.norm(y)
-        assert found.value == pytest.approx(
-            value(p, q, y, eps, alpha, found.weights), abs=1e-12 * (1 + size)
+        assert solution.value == pytest.approx(
+            value(p, q, y, eps, alpha, solution.weights), abs=1e-12 * (1 + size)
         )
-        assert abs(found.value - found.dual) <= 1e-12 * max(size, 1e-300)
-        assert found.value <= size * (1.0 + 1e-12)
+        assert abs(solution.value - solution.dual) <= 1e-12 * max(size, 1e-300)
+        assert solution.value <= size * (1.0 + 1e-12)
         cosine = q @ y
         if abs(cosine) > 1e-14 * np.linalg.norm(q) * size:
-            assert (found.weights * p * cosine >= 0.0).all()
-        if eps > 0.0 and found.weights.any():
+            assert (solution.weights * p * cosine >= 0.0).all()
+        if eps > 0.0 and solution.weights.any():
             assert np.array_equal(
-                found.weights != 0.0,
-                found.mu * np.abs(p) * np.linalg.norm(q) > alpha * (1.0 + 1e-12),
+                solution.weights != 0.0,
+                solution.mu * np.abs(p) * np.linalg.norm(q) > alpha * (1.0 + 1e-12),
             )
         doubled = solve_rank_one(p, q, 2.0 * y, eps, alpha)
-        assert doubled.value == pytest.approx(2.0 * found.value, rel=1e-9, abs=1e-12)
-        assert doubled.weights == pytest.approx(2.0 * found.weights, rel=1e-9, abs=1e-12)
+        assert doubled.value == pytest.approx(2.0 * solution.value, rel=1e-9, abs=1e-12)
+        assert doubled.weights == pytest.approx(2.0 * solution.weights, rel=1e-9, abs=1e-12)
 
 
-def test_no_cone_program_does_better():
+def test_agrees_with_a_cone_program():
     for k, (p, q, y, eps, alpha) in enumerate(cases()):
         if k % 10 or not p.any() or not q.any() or not y.any():
             continue
         best, _ = solve_cone(np.outer(q, p), y, eps, None, alpha)
-        found = solve_rank_one(p, q, y, eps, alpha)
-        assert found.value <= best + 1e-7 * np.linalg.norm(y)
-        assert best <= found.value + 1e-6 * np.linalg.norm(y)
+        solution = solve_rank_one(p, q, y, eps, alpha)
+        assert solution.value <= best + 1e-7 * np.linalg.norm(y)
+        assert best <= solution.value + 1e-6 * np.linalg.norm(y)
 
 
 def test_zero_exactly_where_the_criterion_says_so():
     p, q, y = np.array([3.0, 4.0]), np.array([1.0, 1.0]), np.array([1.0, 0.0])
-    # unit vectors: cosine 1/sqrt 2, |p|/|p| = (0.6, 0.8), prices over 5 sqrt 2
+    # unit vectors: cosine 1/sqrt 2, p/|p| = (0.6, 0.8), penalties over 5 sqrt 2
     top = 0.8 * math.sqrt(0.5) * 5.0 * math.sqrt(2.0)
     assert not solve_rank_one(p, q, y, 0.0, top * 1.0001).weights.any()
     assert solve_rank_one(p, q, y, 0.0, top * 0.9999).weights.any()
     for eps in (0.0, 0.5, 3.0):
-        limit = highest_price(p, q, y, eps)
+        limit = max_alpha(p, q, y, eps)
         assert not solve_rank_one(p, q, y, eps, limit * 1.0001).weights.any()
         assert solve_rank_one(p, q, y, eps, limit * 0.9999).weights.any()
-    assert highest_price(p, q, y, 0.0) == pytest.approx(top)
-    assert highest_price(p, q, y, 6.0) == 0.0
+    assert max_alpha(p, q, y, 0.0) == pytest.approx(top)
+    assert max_alpha(p, q, y, 6.0) == 0.0
     assert not solve_rank_one(p, q, y, 5.0 * 1.0001, 0.0).weights.any()
     assert solve_rank_one(p, q, y, 5.0 * 0.9999, 0.0).weights.any()
 
 
-def test_ties_without_robustness_go_to_the_first():
-    found = solve_rank_one(np.array([1.0, -2.0, 2.0]), np.ones(3), np.ones(3), 0.0, 0.1)
-    assert np.flatnonzero(found.weights).tolist() == [1]
-    assert found.weights[1] < 0.0
+def test_the_first_of_tied_columns_has_the_weight():
+    solution = solve_rank_one(np.array([1.0, -2.0, 2.0]), np.ones(3), np.ones(3), 0.0, 0.1)
+    assert np.flatnonzero(solution.weights).tolist() == [1]
+    assert solution.weights[1] < 0.0
     shortest = solve_rank_one(np.array([3.0, 4.0]), np.ones(2), np.ones(2), 0.0, 0.0)
     assert shortest.weights == pytest.approx(np.array([3.0, 4.0]) / 25.0)
 
 
 def test_the_constrained_form_without_robustness():
-    """Of unit vectors: value^2 is 1 - (r |p|_inf |gamma| + (c + gamma / 2)^2), and one column holds
-    the weight.
+    """For unit vectors value^2 is 1 - (r |p|_inf |gamma| + (c + gamma / 2)^2), with a weight for
+    one column.
     """
     random = np.random.default_rng(3)
     for _ in range(20):
@@ -137,18 +137,20 @@ def test_the_model_solves_its_problem(tmp_path):
     assert np.array_equal(load(tmp_path / "one.tamis").predict(X), model.predict(X))
 
 
-def test_the_path_begins_at_nothing_and_columns_come_by_their_loading():
+def test_the_path_starts_at_zero_and_columns_enter_by_loading():
     X, y = rows()
     model = RankOneLasso(robustness=0.3, random_state=0)
     alphas, weights, values = model.path(X, y)
     assert not weights[0].any()
     assert (np.diff(alphas) < 0.0).all()
     assert (np.diff(values) <= 1e-9).all()
-    first = [
+    first_nonzero = [
         int(np.flatnonzero(weights[:, j])[0]) if weights[:, j].any() else 10**6 for j in range(5)
     ]
     loading = np.abs(model.fit(X, y).factorization_.W_[:, 0])
-    assert np.argsort(first, kind="stable")[:2].tolist() == np.argsort(-loading)[:2].tolist()
+    assert (
+        np.argsort(first_nonzero, kind="stable")[:2].tolist() == np.argsort(-loading)[:2].tolist()
+    )
     with pytest.raises(ValueError, match="path takes one target, but y has 2"):
         model.path(X, np.column_stack([y, y]))
 

@@ -1,4 +1,4 @@
-"""The batched solver against an interior-point method, and every invariant of its mathematics."""
+"""The batched solver against an interior-point method, and the invariants of its mathematics."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from tamis.solvers.randomized_svd import Operator, certified, truncated_svd
 pytestmark = pytest.mark.delicate
 
 
-def problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
-    """A factored matrix, what it stands for, and targets."""
+def random_problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
+    """Return centred rows, centred targets, the factorisation, and the compressed targets."""
     random = check_random_state(seed)
     X = random.normal(size=(n, d)) @ np.diag(np.linspace(1.0, 0.05, d))
     Y = X @ (
@@ -22,263 +22,275 @@ def problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
     ) + noise * random.normal(size=(n, targets))
     operator = Operator(X)
     factors = certified(operator, truncated_svd(operator, rank, 10, 2, random), 24, 1e-3, random)
-    packed, mean = compress(factors.U, Y, np.ones(n), True)
-    return X - X.mean(axis=0), Y - mean, factors, packed
+    compressed, mean = compress(factors.U, Y, np.ones(n), True)
+    return X - X.mean(axis=0), Y - mean, factors, compressed
 
 
-def run(factors, packed, radius, eta, tol=1e-9, **more):
+def solve_targets(factors, compressed, radius, eta, tol=1e-9, **options):
     return solve(
         factors.W,
         factors.S,
-        packed,
-        np.full(len(packed.C), float(radius)),
+        compressed,
+        np.full(len(compressed.C), float(radius)),
         Rules(eta, tol, 5000),
-        **more,
+        **options,
     )
 
 
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("fraction", [0.0, 0.05, 0.3, 1.0])
 @pytest.mark.parametrize("radius", [0.3, 2.0, 6.0])
-def test_against_a_cone_program(share, radius):
+def test_against_a_cone_program(fraction, radius):
     for seed in range(3):
-        _, Y, factors, packed = problem(seed)
-        near, eta = factors.U * factors.S @ factors.W.T, share * factors.upper
-        found = run(factors, packed, radius, eta)
+        _, Y, factors, compressed = random_problem(seed)
+        low_rank, eta = factors.U * factors.S @ factors.W.T, fraction * factors.upper
+        result = solve_targets(factors, compressed, radius, eta)
         for j in range(Y.shape[1]):
-            best, _ = solve_cone(near, Y[:, j], eta, radius)
-            weights = found.weights[[j]].toarray().ravel()
-            value = np.linalg.norm(Y[:, j] - near @ weights) + eta * np.linalg.norm(weights)
+            best, _ = solve_cone(low_rank, Y[:, j], eta, radius)
+            weights = result.weights[[j]].toarray().ravel()
+            value = np.linalg.norm(Y[:, j] - low_rank @ weights) + eta * np.linalg.norm(weights)
             size = np.linalg.norm(Y[:, j])
-            assert value == pytest.approx(found.figures["objective"][j], rel=1e-9)
-            assert found.figures["objective"][j] - found.figures["gap"][j] <= best + 1e-7 * size
+            assert value == pytest.approx(result.figures["objective"][j], rel=1e-9)
+            assert result.figures["objective"][j] - result.figures["gap"][j] <= best + 1e-7 * size
             assert best <= value + 1e-7 * size
             assert value <= best + 1e-7 * size
             assert np.abs(weights).sum() <= radius * (1.0 + 1e-9)
-            assert found.figures["gap"][j] >= -1e-12 * size
+            assert result.figures["gap"][j] >= -1e-12 * size
 
 
-def test_a_loose_stop_keeps_its_promise():
+def test_the_gap_of_a_loose_tol_is_a_bound():
     for seed in range(5):
-        _, _, factors, packed = problem(seed)
-        for share in (0.0, 0.1, 0.5):
-            exact = run(factors, packed, 1.0, share * factors.upper).figures["objective"]
-            rough = run(factors, packed, 1.0, share * factors.upper, tol=1e-2)
+        _, _, factors, compressed = random_problem(seed)
+        for fraction in (0.0, 0.1, 0.5):
+            exact = solve_targets(factors, compressed, 1.0, fraction * factors.upper).figures[
+                "objective"
+            ]
+            rough = solve_targets(factors, compressed, 1.0, fraction * factors.upper, tol=1e-2)
             assert (
-                rough.figures["objective"] - exact <= rough.figures["gap"] + 1e-8 * packed.norm
+                rough.figures["objective"] - exact <= rough.figures["gap"] + 1e-8 * compressed.norm
             ).all()
-            assert (rough.figures["gap"] <= 1e-2 * packed.norm).all()
+            assert (rough.figures["gap"] <= 1e-2 * compressed.norm).all()
 
 
 def test_full_rank_and_no_robustness_is_the_lasso():
-    X, Y, factors, packed = problem(0, rank=30)
+    X, Y, factors, compressed = random_problem(0, rank=30)
     assert factors.upper < 1e-12
     for radius in (0.5, 3.0):
-        found = run(factors, packed, radius, 0.0)
+        result = solve_targets(factors, compressed, radius, 0.0)
         for j in range(Y.shape[1]):
             best, weights = solve_cone(X, Y[:, j], 0.0, radius)
-            assert found.figures["objective"][j] == pytest.approx(best, rel=1e-7)
-            assert found.weights[[j]].toarray().ravel() == pytest.approx(weights, abs=1e-4)
+            assert result.figures["objective"][j] == pytest.approx(best, rel=1e-7)
+            assert result.weights[[j]].toarray().ravel() == pytest.approx(weights, abs=1e-4)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.6])
-def test_without_a_bound_the_closed_form_is_the_answer(share):
-    _, Y, factors, packed = problem(1)
-    near, eta = factors.U * factors.S @ factors.W.T, share * factors.upper
-    found = run(factors, packed, np.inf, eta)
-    assert (found.closed | found.zero).all()
-    assert not found.figures["iterations"].any()
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.6])
+def test_without_a_bound_the_closed_form_is_the_answer(fraction):
+    _, Y, factors, compressed = random_problem(1)
+    low_rank, eta = factors.U * factors.S @ factors.W.T, fraction * factors.upper
+    result = solve_targets(factors, compressed, np.inf, eta)
+    assert (result.closed | result.zero).all()
+    assert not result.figures["iterations"].any()
     for j in range(Y.shape[1]):
-        best, _ = solve_cone(near, Y[:, j], eta)
-        assert found.figures["objective"][j] == pytest.approx(
+        best, _ = solve_cone(low_rank, Y[:, j], eta)
+        assert result.figures["objective"][j] == pytest.approx(
             best, abs=5e-8 * np.linalg.norm(Y[:, j])
         )
 
 
-def test_zero_is_the_answer_exactly_where_the_test_says_so():
-    _, Y, factors, packed = problem(2)
-    near = factors.U * factors.S @ factors.W.T
-    limit = np.linalg.norm(near.T @ Y, axis=0) / np.linalg.norm(Y, axis=0)
+def test_zero_is_optimal_exactly_where_the_test_says_so():
+    _, Y, factors, compressed = random_problem(2)
+    low_rank = factors.U * factors.S @ factors.W.T
+    limit = np.linalg.norm(low_rank.T @ Y, axis=0) / np.linalg.norm(Y, axis=0)
     for j in range(Y.shape[1]):
-        one = packed.picked([j])
-        assert run(factors, one, 5.0, limit[j] * 1.0001).zero.all()
-        below = run(factors, one, 5.0, limit[j] * 0.999)
+        single = compressed.picked([j])
+        assert solve_targets(factors, single, 5.0, limit[j] * 1.0001).zero.all()
+        below = solve_targets(factors, single, 5.0, limit[j] * 0.999)
         assert not below.zero.any()
-        assert below.figures["objective"][0] < packed.norm[j]
+        assert below.figures["objective"][0] < compressed.norm[j]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 64])
-def test_a_batch_is_a_loop_and_order_does_not_matter(rows):
-    _, _, factors, packed = problem(3, targets=9)
-    for share in (0.0, 0.2):
-        eta = share * factors.upper
-        whole = run(factors, packed, 1.0, eta, tol=1e-10)
-        parts = run(factors, packed, 1.0, eta, tol=1e-10, rows=rows)
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 64])
+def test_a_batch_is_a_loop_and_order_does_not_matter(batch_size):
+    _, _, factors, compressed = random_problem(3, targets=9)
+    for fraction in (0.0, 0.2):
+        eta = fraction * factors.upper
+        default = solve_targets(factors, compressed, 1.0, eta, tol=1e-10)
+        batched = solve_targets(factors, compressed, 1.0, eta, tol=1e-10, batch_size=batch_size)
         order = np.random.default_rng(0).permutation(9)
-        turned = run(factors, packed.picked(order), 1.0, eta, tol=1e-10, rows=rows)
-        assert parts.weights.toarray() == pytest.approx(whole.weights.toarray(), abs=1e-6)
-        assert turned.weights.toarray() == pytest.approx(whole.weights.toarray()[order], abs=1e-6)
-        assert parts.figures["objective"] == pytest.approx(whole.figures["objective"], rel=1e-9)
+        permuted = solve_targets(
+            factors, compressed.picked(order), 1.0, eta, tol=1e-10, batch_size=batch_size
+        )
+        assert batched.weights.toarray() == pytest.approx(default.weights.toarray(), abs=1e-6)
+        assert permuted.weights.toarray() == pytest.approx(
+            default.weights.toarray()[order], abs=1e-6
+        )
+        assert batched.figures["objective"] == pytest.approx(default.figures["objective"], rel=1e-9)
 
 
 def test_threads_do_not_change_the_bits(monkeypatch):
     from tamis.methods.low_rank_lasso.spg import solver as spg
 
     monkeypatch.setattr(spg, "TURNS", 1)
-    _, _, factors, packed = problem(4, targets=12)
+    _, _, factors, compressed = random_problem(4, targets=12)
     one, two = (
-        run(factors, packed, 1.0, 0.1 * factors.upper, rows=3, threads=threads)
+        solve_targets(factors, compressed, 1.0, 0.1 * factors.upper, batch_size=3, threads=threads)
         for threads in (1, 3)
     )
     assert np.array_equal(one.weights.toarray(), two.weights.toarray())
 
 
 def test_scaling_the_target_and_the_radius_scales_the_weights():
-    _, _, factors, packed = problem(5)
-    larger = Compressed(8.0 * packed.C, 8.0 * packed.rest, 8.0 * packed.norm, packed.masked)
+    _, _, factors, compressed = random_problem(5)
+    larger = Compressed(
+        8.0 * compressed.C, 8.0 * compressed.rest, 8.0 * compressed.norm, compressed.masked
+    )
     one, eight = (
-        run(factors, packed, 1.0, 0.1, tol=1e-12),
-        run(factors, larger, 8.0, 0.1, tol=1e-12),
+        solve_targets(factors, compressed, 1.0, 0.1, tol=1e-12),
+        solve_targets(factors, larger, 8.0, 0.1, tol=1e-12),
     )
     assert eight.weights.toarray() == pytest.approx(8.0 * one.weights.toarray(), abs=1e-6)
 
 
 def test_float32_is_near():
-    _, _, factors, packed = problem(6)
-    for share in (0.0, 0.1, 0.5):
-        one = run(factors, packed, 1.0, share * factors.upper, tol=1e-4)
-        low = run(factors, packed, 1.0, share * factors.upper, tol=1e-4, dtype=np.float32)
+    _, _, factors, compressed = random_problem(6)
+    for fraction in (0.0, 0.1, 0.5):
+        one = solve_targets(factors, compressed, 1.0, fraction * factors.upper, tol=1e-4)
+        low = solve_targets(
+            factors, compressed, 1.0, fraction * factors.upper, tol=1e-4, dtype=np.float32
+        )
         assert low.weights.dtype == np.float32
         assert low.figures["converged"].all()
         assert (
-            np.abs(low.figures["objective"] - one.figures["objective"]) <= 1e-3 * packed.norm
+            np.abs(low.figures["objective"] - one.figures["objective"]) <= 1e-3 * compressed.norm
         ).all()
 
 
-def test_a_column_that_is_the_target_is_left_out():
-    """The masked problem is that of the matrix without the column, and needs V and norms alone."""
-    X, _, factors, _ = problem(7)
-    near, V = factors.U * factors.S @ factors.W.T, factors.W * factors.S
+def test_a_masked_column_gets_no_weight():
+    """The masked problem is that of the matrix without the column, and needs only V and norms."""
+    X, _, factors, _ = random_problem(7)
+    low_rank, V = factors.U * factors.S @ factors.W.T, factors.W * factors.S
     for i in (0, 3, 11):
         c = V[i]
         assert factors.U.T @ X[:, i] == pytest.approx(c, abs=1e-10)
-        rest = np.sqrt(max(X[:, i] @ X[:, i] - c @ c, 0.0))
-        one = Compressed(
-            c[None], np.array([rest]), np.array([np.linalg.norm(X[:, i])]), np.array([i])
+        residual = np.sqrt(max(X[:, i] @ X[:, i] - c @ c, 0.0))
+        single = Compressed(
+            c[None], np.array([residual]), np.array([np.linalg.norm(X[:, i])]), np.array([i])
         )
         others = np.delete(np.arange(X.shape[1]), i)
-        assert np.linalg.norm((X - near)[:, others], 2) <= factors.upper
+        assert np.linalg.norm((X - low_rank)[:, others], 2) <= factors.upper
         limit = np.linalg.norm(np.delete(V, i, axis=0) @ c) / np.linalg.norm(X[:, i])
-        assert run(factors, one, 0.5, 1.0001 * limit).zero.all()
-        assert not run(factors, one, 0.5, 0.999 * limit).zero.any()
-        for share in (0.0, 0.1):
-            eta = share * factors.upper
-            found = run(factors, one, 0.5, eta)
-            best, _ = solve_cone(near[:, others], X[:, i], eta, 0.5)
-            assert found.weights[[0]].toarray()[0, i] == 0.0
-            assert found.figures["objective"][0] == pytest.approx(
+        assert solve_targets(factors, single, 0.5, 1.0001 * limit).zero.all()
+        assert not solve_targets(factors, single, 0.5, 0.999 * limit).zero.any()
+        for fraction in (0.0, 0.1):
+            eta = fraction * factors.upper
+            result = solve_targets(factors, single, 0.5, eta)
+            best, _ = solve_cone(low_rank[:, others], X[:, i], eta, 0.5)
+            assert result.weights[[0]].toarray()[0, i] == 0.0
+            assert result.figures["objective"][0] == pytest.approx(
                 best, abs=5e-7 * np.linalg.norm(X[:, i])
             )
 
 
 def test_guarantee_against_the_lasso_on_the_data():
-    """The residual is at most (eps + eta) |bbar| + (eps - eta) |bhat| from the lasso's, which is at
-    most 2 eps radius.
+    """The excess residual is at most (eps + eta) |bbar| + (eps - eta) |bhat|, and this is at most 2
+    eps radius.
     """
     for seed in range(4):
-        X, Y, factors, packed = problem(seed)
-        for share in (0.0, 0.3, 1.0):
-            eta = share * factors.upper
-            found = run(factors, packed, 1.0, eta)
+        X, Y, factors, compressed = random_problem(seed)
+        for fraction in (0.0, 0.3, 1.0):
+            eta = fraction * factors.upper
+            result = solve_targets(factors, compressed, 1.0, eta)
             for j in range(Y.shape[1]):
                 best, weights = solve_cone(X, Y[:, j], 0.0, 1.0)
-                mine = found.weights[[j]].toarray().ravel()
-                left = np.linalg.norm(Y[:, j] - X @ mine) - best
+                weights_low_rank = result.weights[[j]].toarray().ravel()
+                excess = np.linalg.norm(Y[:, j] - X @ weights_low_rank) - best
                 bound = (factors.upper + eta) * np.linalg.norm(weights) + (
                     factors.upper - eta
-                ) * np.linalg.norm(mine)
-                assert -1e-6 <= left <= bound + 1e-6
+                ) * np.linalg.norm(weights_low_rank)
+                assert -1e-6 <= excess <= bound + 1e-6
                 assert bound <= 2.0 * factors.upper * 1.0 + 1e-6
 
 
 @pytest.mark.long
 def test_bounds_hold_on_a_thousand_targets():
-    """Of the residual on the data, of its distance from the lasso's, and of the dual from the
-    low-rank matrix alone.
-    """
+    """Bounds on the residual on X, on its distance from that of the lasso, and on the dual."""
     random = check_random_state(0)
     for seed in range(250):
         n, d = random.randint(5, 30), random.randint(3, 25)
-        X, Y, factors, packed = problem(seed, n, d, rank=random.randint(1, 6), noise=random.rand())
-        whole = truncated_svd(Operator(X), d, 10, 2, random)
+        X, Y, factors, compressed = random_problem(
+            seed, n, d, rank=random.randint(1, 6), noise=random.rand()
+        )
+        full_svd = truncated_svd(Operator(X), d, 10, 2, random)
         radius, eta = 2.0 * random.rand() + 0.05, factors.upper * random.choice([0.0, 0.1, 1.0])
-        found = run(factors, packed, radius, eta, tol=1e-6)
+        result = solve_targets(factors, compressed, radius, eta, tol=1e-6)
         lasso = solve(
-            whole[2],
-            whole[1],
-            compress(whole[0], Y, np.ones(n), False)[0],
+            full_svd[2],
+            full_svd[1],
+            compress(full_svd[0], Y, np.ones(n), False)[0],
             np.full(4, radius),
             Rules(0.0, 1e-7, 5000),
         )
-        slack = 1e-5 * packed.norm
-        left = np.linalg.norm(Y - X @ found.weights.toarray().T, axis=0)
+        tolerance = 1e-5 * compressed.norm
+        residual = np.linalg.norm(Y - X @ result.weights.toarray().T, axis=0)
         best = lasso.figures["objective"] - lasso.figures["gap"]
         assert (
-            left <= found.figures["rho"] + factors.upper * found.figures["length"] + slack
+            residual <= result.figures["rho"] + factors.upper * result.figures["length"] + tolerance
         ).all()
         assert (
-            left - lasso.figures["objective"]
-            <= 2.0 * factors.upper * radius + found.figures["gap"] + slack
+            residual - lasso.figures["objective"]
+            <= 2.0 * factors.upper * radius + result.figures["gap"] + tolerance
         ).all()
         if eta == 0.0:
             assert (
                 lasso.figures["objective"]
-                >= found.figures["objective"]
-                - found.figures["gap"]
+                >= result.figures["objective"]
+                - result.figures["gap"]
                 - factors.upper * radius
-                - slack
+                - tolerance
             ).all()
-        assert (best <= left + slack).all()
+        assert (best <= residual + tolerance).all()
 
 
 def test_a_solution_is_that_of_an_elastic_net():
     from sklearn.linear_model import ElasticNet
 
-    _, Y, factors, packed = problem(8)
-    near, eta, n = factors.U * factors.S @ factors.W.T, 0.2 * factors.upper, len(Y)
-    found = run(factors, packed, 1.0, eta, tol=1e-12)
+    _, Y, factors, compressed = random_problem(8)
+    low_rank, eta, n = factors.U * factors.S @ factors.W.T, 0.2 * factors.upper, len(Y)
+    result = solve_targets(factors, compressed, 1.0, eta, tol=1e-12)
     for j in range(Y.shape[1]):
-        rho, length = found.figures["rho"][j], found.figures["length"][j]
-        first, second = rho * found.figures["nu"][j] / n, eta * rho / length / n
+        rho, length = result.figures["rho"][j], result.figures["length"][j]
+        first, second = rho * result.figures["nu"][j] / n, eta * rho / length / n
         net = ElasticNet(
             alpha=first + second,
             l1_ratio=first / (first + second),
             fit_intercept=False,
             tol=1e-12,
             max_iter=100_000,
-        ).fit(near, Y[:, j])
-        assert found.weights[[j]].toarray().ravel() == pytest.approx(net.coef_, abs=1e-5)
+        ).fit(low_rank, Y[:, j])
+        assert result.weights[[j]].toarray().ravel() == pytest.approx(net.coef_, abs=1e-5)
 
 
-def test_what_cannot_be_solved_in_time_is_said():
-    _, _, factors, packed = problem(9)
-    found = solve(factors.W, factors.S, packed, np.ones(4), Rules(0.0, 1e-12, 2))
-    assert not found.figures["converged"].all()
-    assert (found.figures["iterations"] <= 2).all()
-    assert np.isfinite(found.weights.data).all()
+def test_unconverged_targets_are_marked():
+    _, _, factors, compressed = random_problem(9)
+    result = solve(factors.W, factors.S, compressed, np.ones(4), Rules(0.0, 1e-12, 2))
+    assert not result.figures["converged"].all()
+    assert (result.figures["iterations"] <= 2).all()
+    assert np.isfinite(result.weights.data).all()
 
 
 def test_degenerate_targets():
-    """No target at all, one that is met exactly, and a rank of zero."""
-    _X, _, factors, _ = problem(10, n=40)
+    """A constant target, a target in the range of U, and a rank of zero."""
+    _X, _, factors, _ = random_problem(10, n=40)
     inside = (factors.U @ (factors.S * (factors.W.T @ np.eye(30)[:, 0])))[:, None]
-    packed, _ = compress(factors.U, np.column_stack([np.full(40, 3.0), inside]), np.ones(40), True)
-    assert packed.norm[0] == 0.0
-    assert packed.rest[1] <= 1e-7 * packed.norm[1]
-    found = run(factors, packed, 0.4, 0.0, tol=1e-6)
-    assert found.zero.tolist() == [True, False]
-    near = factors.U * factors.S @ factors.W.T
-    assert found.figures["objective"][1] == pytest.approx(
-        solve_cone(near, inside[:, 0], 0.0, 0.4)[0], abs=2e-6 * packed.norm[1]
+    compressed, _ = compress(
+        factors.U, np.column_stack([np.full(40, 3.0), inside]), np.ones(40), True
+    )
+    assert compressed.norm[0] == 0.0
+    assert compressed.rest[1] <= 1e-7 * compressed.norm[1]
+    result = solve_targets(factors, compressed, 0.4, 0.0, tol=1e-6)
+    assert result.zero.tolist() == [True, False]
+    low_rank = factors.U * factors.S @ factors.W.T
+    assert result.figures["objective"][1] == pytest.approx(
+        solve_cone(low_rank, inside[:, 0], 0.0, 0.4)[0], abs=2e-6 * compressed.norm[1]
     )
     none = solve(
         np.zeros((5, 0)),
@@ -291,24 +303,28 @@ def test_degenerate_targets():
     assert none.weights.shape == (2, 5)
 
 
-# --------------------------------------------------------------------------- the pieces
-def test_compiled_loops_do_what_their_source_says(request):
-    _, _, factors, packed = problem(11, n=20, d=12, targets=3)
-    hidden = packed._replace(masked=np.array([-1, 4, 0]))
+# ---------------------------------------------------------------------- projections and multipliers
+def test_compiled_loops_equal_interpreted_ones(request):
+    _, _, factors, compressed = random_problem(11, n=20, d=12, targets=3)
+    masked_targets = compressed._replace(masked=np.array([-1, 4, 0]))
     compiled = [
-        run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray()
-        for share in (0.0, 0.2)
+        solve_targets(
+            factors, masked_targets, 0.7, fraction * factors.upper, tol=1e-6
+        ).weights.toarray()
+        for fraction in (0.0, 0.2)
     ]
     request.getfixturevalue("interpreted")
-    source = [
-        run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray()
-        for share in (0.0, 0.2)
+    interpreted = [
+        solve_targets(
+            factors, masked_targets, 0.7, fraction * factors.upper, tol=1e-6
+        ).weights.toarray()
+        for fraction in (0.0, 0.2)
     ]
-    assert np.array(source) == pytest.approx(np.array(compiled), abs=1e-9)
+    assert np.array(interpreted) == pytest.approx(np.array(compiled), abs=1e-9)
 
 
 def plain_projection(z, radius):
-    """The projection by sorting."""
+    """Return the projection by sorting."""
     if np.abs(z).sum() <= radius:
         return z
     sizes = np.sort(np.abs(z))[::-1]
@@ -331,58 +347,66 @@ def test_projection_on_the_l1_ball():
     assert out == pytest.approx(np.array([[-1.0, 0.0, 0.0], [0.1, 0.2, 0.05], [0.0, 0.5, 0.5]]))
 
 
-def test_the_level_is_the_support_function():
-    """max a'b - eta |b| over |b|_1 <= r is r nu; the level solves |(|a| - nu)_+| = eta."""
-    from tamis.methods.low_rank_lasso.spg.loop import measure_rows
+def test_the_l1_multiplier_is_the_support_function():
+    """max a'b - eta |b| over |b|_1 <= r is r nu, where nu solves |(|a| - nu)_+| = eta."""
+    from tamis.methods.low_rank_lasso.spg.loop import update_and_measure_rows
 
     random = np.random.default_rng(1)
     for _ in range(200):
         a = random.normal(size=(1, random.integers(1, 30))) * 10.0 ** random.integers(-3, 3)
         eta = float(np.linalg.norm(a) * random.choice([0.0, 1e-3, 0.3, 0.99, 1.0, 2.0]))
-        marks, zeros = np.zeros((1, 3)), np.zeros_like(a)
-        measure_rows(a.copy(), zeros.copy(), zeros.copy(), np.zeros(1), eta, np.array([-1]), marks)
-        nu, over = marks[0, 0], np.maximum(np.abs(a[0]) - marks[0, 0], 0.0)
+        measures, zeros = np.zeros((1, 3)), np.zeros_like(a)
+        update_and_measure_rows(
+            a.copy(), zeros.copy(), zeros.copy(), np.zeros(1), eta, np.array([-1]), measures
+        )
+        nu, excess = measures[0, 0], np.maximum(np.abs(a[0]) - measures[0, 0], 0.0)
         if eta == 0.0:
             assert nu == np.abs(a).max()
         elif eta >= np.linalg.norm(a):
             assert nu <= 1e-15 * np.abs(a).max()
         else:
-            assert np.linalg.norm(over) == pytest.approx(eta, rel=1e-9)
-            best = np.sign(a[0]) * over / over.sum()  # on the unit ball
+            assert np.linalg.norm(excess) == pytest.approx(eta, rel=1e-9)
+            best = np.sign(a[0]) * excess / excess.sum()  # on the unit ball
             assert a[0] @ best - eta * np.linalg.norm(best) == pytest.approx(nu, rel=1e-9)
 
 
 def test_columns_that_vary_by_rounding_alone_have_no_direction(bounded):
-    """Centring leaves rounding of the size that it took away: no factor of that, and no weight."""
+    """Centring leaves rounding errors, which must not become singular vectors."""
     random = np.random.RandomState(0)
-    for rows in (3.0 + 1e-14 * random.normal(size=(80, 10)), np.full((80, 10), 0.1)):
-        _, sizes, _ = truncated_svd(Operator(rows), 5, 10, 2, random)
+    for batch_size in (3.0 + 1e-14 * random.normal(size=(80, 10)), np.full((80, 10), 0.1)):
+        _, sizes, _ = truncated_svd(Operator(batch_size), 5, 10, 2, random)
         assert not len(sizes)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scale", [2.0**133, 2.0**-133])
-@pytest.mark.parametrize("share", [None, 0.5])
-def test_sizes_far_from_1_only_scale_the_solution(scale, share, dtype, bounded):
-    _, _, factors, packed = problem(0)
-    radius, tol = np.full(len(packed.C), 2.0), 1e-6 if dtype is np.float64 else 1e-3
+@pytest.mark.parametrize("fraction", [None, 0.5])
+def test_singular_values_far_from_1_only_scale_the_solution(scale, fraction, dtype, bounded):
+    _, _, factors, compressed = random_problem(0)
+    radius, tol = np.full(len(compressed.C), 2.0), 1e-6 if dtype is np.float64 else 1e-3
     plain = solve(
-        factors.W, factors.S, packed, radius, Rules(0.05, tol, 5000), share=share, dtype=dtype
+        factors.W,
+        factors.S,
+        compressed,
+        radius,
+        Rules(0.05, tol, 5000),
+        radius_fraction=fraction,
+        dtype=dtype,
     )
     other = solve(
         factors.W,
         scale * factors.S,
-        packed,
+        compressed,
         radius / scale,
         Rules(0.05 * scale, tol, 5000),
-        share=share,
+        radius_fraction=fraction,
         dtype=dtype,
     )
     assert other.figures["converged"].all()
     assert np.allclose(scale * other.weights.toarray(), plain.weights.toarray(), atol=1e-2)
     assert np.allclose(other.figures["objective"], plain.figures["objective"], rtol=2.0 * tol)
     assert np.allclose(scale * other.figures["radius"], plain.figures["radius"], rtol=1e-3)
-    # Prices near 0 last.
+    # The multipliers near 0 converge last.
     assert np.allclose(
         other.figures["nu"] / scale,
         plain.figures["nu"],

@@ -17,7 +17,7 @@ from tamis.datasets import load_bag_of_words
 TERMS = [f"{topic}{k}" for topic in ("sea", "wood", "star") for k in range(6)] + ["the", "rare"]
 
 
-def corpus(n=400, seed=0):
+def make_corpus(n=400, seed=0):
     random = np.random.default_rng(seed)
     topics = random.integers(0, 3, n)
     rates = np.full((n, 20), 0.1)
@@ -30,7 +30,7 @@ def corpus(n=400, seed=0):
     return sp.csr_array(X)
 
 
-X = corpus()
+X = make_corpus()
 
 
 @pytest.fixture(scope="module")
@@ -61,20 +61,20 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_words_of_a_topic_predict_one_another():
-    found = associations(X, TERMS, ["sea0", "wood3", "star5"], n_components=4, top=5)
-    assert list(found) == ["sea0", "wood3", "star5"]
-    for query, words in found.items():
+def test_words_of_a_topic_predict_each_other():
+    result = associations(X, TERMS, ["sea0", "wood3", "star5"], n_components=4, top=5)
+    assert list(result) == ["sea0", "wood3", "star5"]
+    for query, words in result.items():
         topic = re.sub(r"\d", "", query)
         assert 1 <= len(words) <= 5
         assert all(word.startswith(topic) and word != query for word, weight in words if weight > 0)
         assert [abs(weight) for _, weight in words] == sorted(
             (abs(weight) for _, weight in words), reverse=True
         )
-    assert found == associations(X, TERMS, ["sea0", "wood3", "star5"], n_components=4, top=5)
+    assert result == associations(X, TERMS, ["sea0", "wood3", "star5"], n_components=4, top=5)
     assert dict(
         associations(X.toarray(), TERMS, "sea0", n_components=4, top=5)["sea0"]
-    ) == pytest.approx(dict(found["sea0"]))
+    ) == pytest.approx(dict(result["sea0"]))
 
 
 def test_the_answer_is_the_lasso_on_the_other_columns():
@@ -100,7 +100,7 @@ def test_the_answer_is_the_lasso_on_the_other_columns():
     assert [words.get(term, 0.0) for term in TERMS[1:]] == pytest.approx(model.coef_, abs=1e-5)
 
 
-def test_words_that_are_not_there_or_say_nothing():
+def test_unknown_words_raise_and_unexplained_words_warn():
     with pytest.raises(ValueError, match=r"'sea9' .* 20 words.* sea"):
         associations(X, TERMS, ["sea9"], n_components=4)
     with pytest.raises(ValueError, match="terms has 3 words, but X has 20 columns"):
@@ -123,7 +123,7 @@ def test_float32_gives_the_same_words():
 @pytest.mark.skipif(
     find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)"
 )
-def test_one_types_a_word_and_sees_its_list(tmp_path):
+def test_the_page_shows_the_list_of_a_typed_word(tmp_path):
     lists = {
         "ship": [("sea", 0.5), ("Wave", 0.25), ("tree", -0.1)],
         "sea": [("ship", 0.6)],
@@ -168,7 +168,7 @@ def test_all_files_hold_the_same_corpus(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("2\n2\n2\n1 1 1\n", "1 entries, .* 2"),
         ("2\n2\n1\n1 1 1\n2 2 2\n", "more entries than its third line promises"),
@@ -181,15 +181,15 @@ def test_all_files_hold_the_same_corpus(folder):
         ("2\n2\n1\n1 1\n", "without its three numbers"),
     ],
 )
-def test_broken_docword_files_are_refused(tmp_path, text, said):
+def test_broken_docword_files_are_refused(tmp_path, text, message):
     (tmp_path / "docword.x.txt").write_text(text)
     (tmp_path / "vocab.x.txt").write_text("a\nb\n")
-    with pytest.raises(ReadError, match=said):
+    with pytest.raises(ReadError, match=message):
         load_bag_of_words(tmp_path / "docword.x.txt")
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("changes", "message"),
     [
         ({"indices": np.array([0, -5])}, "it cannot be read as a bag of words"),
         ({"indices": np.array([0, 1 << 30])}, "it cannot be read as a bag of words"),
@@ -199,16 +199,16 @@ def test_broken_docword_files_are_refused(tmp_path, text, said):
         ({"terms": np.array([None, None])}, "it cannot be read as a bag of words"),
     ],
 )
-def test_forged_arrays_are_refused(tmp_path, wrong, said):
-    whole = {
+def test_forged_arrays_are_refused(tmp_path, changes, message):
+    arrays = {
         "data": np.ones(2),
         "indices": np.array([0, 1]),
         "indptr": np.array([0, 1, 2]),
         "shape": np.array([2, 2]),
         "terms": np.array(["a", "b"]),
     }
-    np.savez(tmp_path / "x.npz", **(whole | wrong))
-    with pytest.raises(ReadError, match=said):
+    np.savez(tmp_path / "x.npz", **(arrays | changes))
+    with pytest.raises(ReadError, match=message):
         load_bag_of_words(tmp_path / "x.npz")
 
 
@@ -236,7 +236,7 @@ def test_missing_words_are_named(tmp_path):
 
 # ------------------------------------------------------------------------- the command and the page
 def test_the_command_prints_a_table_or_json(folder, capsys):
-    done = here(
+    result = here(
         "associate",
         folder / "bag.npz",
         "--query",
@@ -249,10 +249,10 @@ def test_the_command_prints_a_table_or_json(folder, capsys):
         3,
         capsys=capsys,
     )
-    assert done.code == 0, done.err
-    assert "sea0" in done.out
-    assert done.out.count("wood") >= 2
-    done = here(
+    assert result.code == 0, result.err
+    assert "sea0" in result.out
+    assert result.out.count("wood") >= 2
+    result = here(
         "associate",
         folder / "docword.bag.txt",
         "--query",
@@ -264,28 +264,28 @@ def test_the_command_prints_a_table_or_json(folder, capsys):
         "--json",
         capsys=capsys,
     )
-    found = json.loads(done.out)
+    output = json.loads(result.out)
     expected = associations(X, TERMS, "sea0", n_components=4, top=3)["sea0"]
     assert {
-        line["word"]: line["weight"] for line in found["associations"]["sea0"]
+        line["word"]: line["weight"] for line in output["associations"]["sea0"]
     } == pytest.approx(dict(expected))
-    assert found["documents"] == 400
+    assert output["documents"] == 400
 
 
 def test_the_command_refuses_in_one_line(folder, capsys):
-    done = here("associate", folder / "bag.npz", capsys=capsys)
-    assert done.code == 2
-    assert "name words with --query" in done.err
-    done = here(
+    result = here("associate", folder / "bag.npz", capsys=capsys)
+    assert result.code == 2
+    assert "name words with --query" in result.err
+    result = here(
         "associate", folder / "bag.npz", "--query", "sae0", "--components", 4, capsys=capsys
     )
-    assert done.code == 1
-    assert "Near it: sea0" in done.err
+    assert result.code == 1
+    assert "Near it: sea0" in result.err
 
 
 def test_the_page_holds_all_lists(folder, tmp_path, capsys):
     page = tmp_path / "words.html"
-    done = here(
+    result = here(
         "associate",
         folder / "bag.npz",
         "--query",
@@ -300,14 +300,14 @@ def test_the_page_holds_all_lists(folder, tmp_path, capsys):
         "A & B",
         capsys=capsys,
     )
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     text = page.read_text(encoding="utf-8")
     assert "<h1>A &amp; B</h1>" in text
     data = json.loads(re.search(r'id="association-data">(.*?)</script>', text, re.S)[1])
     assert len(data["lists"]) in (12, 13)
     assert data["words"][0] == "sea0"
     assert not re.search(r'(src|href)="(?!data:|#)', text)
-    first = [data["words"][place] for place, _ in data["lists"]["0"]]
+    first = [data["words"][index] for index, _ in data["lists"]["0"]]
     assert first == [word for word, _ in associations(X, TERMS, "sea0", n_components=4)["sea0"]]
 
 

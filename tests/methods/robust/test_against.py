@@ -1,5 +1,5 @@
-"""The cutting planes against cone programs, enumeration and other libraries: the invariants of the
-robust models.
+"""The cutting planes against cone programs, enumeration and other libraries, and the invariants of
+the models.
 """
 
 from itertools import combinations, pairwise
@@ -37,22 +37,28 @@ RADII = {
 SETS = tuple(RADII)
 
 
-def oracle_of(kind, radius=None, intercept=True, loads=None):
+def make_hinge_oracle(kind, radius=None, intercept=True, row_weights=None):
     radius = RADII[kind] if radius is None else radius
     return hinge_oracle(
-        kind, float(radius), SIGMA, X, Y, np.ones(N) if loads is None else loads, intercept
+        kind,
+        float(radius),
+        SIGMA,
+        X,
+        Y,
+        np.ones(N) if row_weights is None else row_weights,
+        intercept,
     )
 
 
-def residuals_of(kind, radius=None, intercept=True):
+def make_residual_oracle(kind, radius=None, intercept=True):
     radius = RADII[kind] if radius is None else radius
     return residual_oracle(kind, float(radius), SIGMA, X, T, np.ones(N), intercept)
 
 
-def fitted(kind, radius=None, cls=RobustSVC, **given):
+def fit_robust(kind, radius=None, cls=RobustSVC, **params):
     radius = RADII[kind] if radius is None else radius
-    extra = {"ellipsoid": SIGMA} if kind == "ellipsoid" else {}
-    return cls(kind, radius=radius, **{"C": 0.5, **extra, **given}).fit(
+    ellipsoid_params = {"ellipsoid": SIGMA} if kind == "ellipsoid" else {}
+    return cls(kind, radius=radius, **{"C": 0.5, **ellipsoid_params, **params}).fit(
         X, Y if cls is RobustSVC else T
     )
 
@@ -60,158 +66,164 @@ def fitted(kind, radius=None, cls=RobustSVC, **given):
 # --------------------------------------------------------------------------- cone programs
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid", "deletion", "labels"])
 def test_hinge_against_a_cone_program(kind):
-    wanted = cones.robust_hinge(kind, X, Y, 0.5, RADII[kind], ROOT if kind == "ellipsoid" else None)
-    model = fitted(kind)
-    assert model.objective_ == pytest.approx(wanted, rel=2e-4)
-    assert model.objective_ >= wanted * (1.0 - 1e-6)
-    assert model.history_[-1]["lower"] <= wanted * (1.0 + 1e-6)
+    expected = cones.robust_hinge(
+        kind, X, Y, 0.5, RADII[kind], ROOT if kind == "ellipsoid" else None
+    )
+    model = fit_robust(kind)
+    assert model.objective_ == pytest.approx(expected, rel=2e-4)
+    assert model.objective_ >= expected * (1.0 - 1e-6)
+    assert model.history_[-1]["lower"] <= expected * (1.0 + 1e-6)
     assert model.gap_ <= 1e-4
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid", "spectral"])
 def test_residuals_against_a_cone_program(kind):
-    wanted = cones.robust_residuals(
+    expected = cones.robust_residuals(
         kind, X, T, 5.0, RADII[kind], ROOT if kind == "ellipsoid" else None
     )
-    model = fitted(kind, cls=RobustRegressor, C=5.0)
-    assert model.objective_ == pytest.approx(wanted, rel=2e-4)
-    assert model.objective_ >= wanted * (1.0 - 1e-6)
-    assert model.history_[-1]["lower"] <= wanted * (1.0 + 1e-6)
+    model = fit_robust(kind, cls=RobustRegressor, C=5.0)
+    assert model.objective_ == pytest.approx(expected, rel=2e-4)
+    assert model.objective_ >= expected * (1.0 - 1e-6)
+    assert model.history_[-1]["lower"] <= expected * (1.0 + 1e-6)
 
 
 # --------------------------------------------------------------------------- enumeration
-@pytest.mark.parametrize("most", [0, 1, 2, 3])
-def test_deletions_by_enumeration(most):
-    """Every way of losing up to so many features, for hinge and for residuals."""
-    w, few = np.random.default_rng(1).normal(size=D), slice(0, 12)
-    lists = [list(gone) for size in range(most + 1) for gone in combinations(range(D), size)]
-    cut = np.array([np.where(np.isin(np.arange(D), gone), 0.0, 1.0) for gone in lists])
-    scores = (X[few] * w) @ cut.T + 0.3
-    hinge = hinge_oracle("deletion", most, None, X[few], Y[few], np.ones(12), True)
-    hinge.move(w)
-    assert hinge.at(0.3).value == pytest.approx(
-        np.maximum(1.0 - Y[few, None] * scores, 0.0).max(axis=1).sum()
+@pytest.mark.parametrize("max_deleted", [0, 1, 2, 3])
+def test_deletions_by_enumeration(max_deleted):
+    """All deletions of up to `max_deleted` features, for hinge and for residuals."""
+    w, subset = np.random.default_rng(1).normal(size=D), slice(0, 12)
+    deletions = [
+        list(deleted) for size in range(max_deleted + 1) for deleted in combinations(range(D), size)
+    ]
+    masks = np.array([np.where(np.isin(np.arange(D), deleted), 0.0, 1.0) for deleted in deletions])
+    scores = (X[subset] * w) @ masks.T + 0.3
+    hinge = hinge_oracle("deletion", max_deleted, None, X[subset], Y[subset], np.ones(12), True)
+    hinge.set_weights(w)
+    assert hinge.tangent_at(0.3).value == pytest.approx(
+        np.maximum(1.0 - Y[subset, None] * scores, 0.0).max(axis=1).sum()
     )
-    residuals = residual_oracle("deletion", most, None, X[few], T[few], np.ones(12), True)
-    residuals.move(w)
-    assert residuals.at(0.3).value == pytest.approx(
-        np.linalg.norm(np.abs(T[few, None] - scores).max(axis=1))
+    residuals = residual_oracle(
+        "deletion", max_deleted, None, X[subset], T[subset], np.ones(12), True
+    )
+    residuals.set_weights(w)
+    assert residuals.tangent_at(0.3).value == pytest.approx(
+        np.linalg.norm(np.abs(T[subset, None] - scores).max(axis=1))
     )
 
 
 @pytest.mark.parametrize("flips", [0, 1, 2, 3])
 def test_flips_by_enumeration(flips):
-    w, few = np.random.default_rng(2).normal(size=D) / 2.0, slice(0, 10)
-    margins = Y[few] * (X[few] @ w - 0.1)
+    w, subset = np.random.default_rng(2).normal(size=D) / 2.0, slice(0, 10)
+    margins = Y[subset] * (X[subset] @ w - 0.1)
     worst = 0.0
     for size in range(flips + 1):
-        for gone in combinations(range(10), size):
+        for flipped in combinations(range(10), size):
             signs = np.ones(10)
-            signs[list(gone)] = -1.0
+            signs[list(flipped)] = -1.0
             worst = max(worst, np.maximum(1.0 - signs * margins, 0.0).sum())
-    oracle = hinge_oracle("labels", float(flips), None, X[few], Y[few], np.ones(10), True)
-    oracle.move(w)
-    assert oracle.at(-0.1).value == pytest.approx(worst)
+    oracle = hinge_oracle("labels", float(flips), None, X[subset], Y[subset], np.ones(10), True)
+    oracle.set_weights(w)
+    assert oracle.tangent_at(-0.1).value == pytest.approx(worst)
 
 
 def test_the_spectral_worst_case_by_enumeration_and_by_an_attack():
-    """Over all sets of rows that may be hit; and the movement itself, of rank one, reaches the
-    value.
-    """
-    w, few, radius = np.random.default_rng(3).normal(size=D), slice(0, 9), 0.7
-    short = 1.0 - Y[few] * (X[few] @ w + 0.2)
-    t, best, hit = radius * np.linalg.norm(w), 0.0, []
+    """Over all sets of attacked rows; and a perturbation of rank one reaches the value."""
+    w, subset, radius = np.random.default_rng(3).normal(size=D), slice(0, 9), 0.7
+    slacks = 1.0 - Y[subset] * (X[subset] @ w + 0.2)
+    t, best, attacked = radius * np.linalg.norm(w), 0.0, []
     for size in range(1, 10):
         for rows in combinations(range(9), size):
-            value = short[list(rows)].sum() + t * np.sqrt(size)
-            best, hit = (value, list(rows)) if value > best else (best, hit)
-    oracle = hinge_oracle("spectral", radius, None, X[few], Y[few], np.ones(9), True)
-    oracle.move(w)
-    assert oracle.at(0.2).value == pytest.approx(best)
-    moved = np.zeros(9)
-    moved[hit] = -Y[few][hit] / np.sqrt(len(hit))
-    attack = radius * np.outer(moved, w / np.linalg.norm(w))
+            value = slacks[list(rows)].sum() + t * np.sqrt(size)
+            best, attacked = (value, list(rows)) if value > best else (best, attacked)
+    oracle = hinge_oracle("spectral", radius, None, X[subset], Y[subset], np.ones(9), True)
+    oracle.set_weights(w)
+    assert oracle.tangent_at(0.2).value == pytest.approx(best)
+    coefficients = np.zeros(9)
+    coefficients[attacked] = -Y[subset][attacked] / np.sqrt(len(attacked))
+    attack = radius * np.outer(coefficients, w / np.linalg.norm(w))
     assert np.linalg.norm(attack, 2) == pytest.approx(radius)
-    assert np.maximum(1.0 - Y[few] * ((X[few] + attack) @ w + 0.2), 0.0).sum() == pytest.approx(
-        best
-    )
+    assert np.maximum(
+        1.0 - Y[subset] * ((X[subset] + attack) @ w + 0.2), 0.0
+    ).sum() == pytest.approx(best)
 
 
 def test_the_spectral_worst_case_of_residuals_is_reached():
     w, radius = np.random.default_rng(4).normal(size=D), 0.7
-    rest = T - X @ w - 0.5
-    attack = -radius * np.outer(rest / np.linalg.norm(rest), w / np.linalg.norm(w))
-    oracle = residuals_of("spectral", radius)
-    oracle.move(w)
-    assert np.linalg.norm(T - (X + attack) @ w - 0.5) == pytest.approx(oracle.at(0.5).value)
+    residuals = T - X @ w - 0.5
+    attack = -radius * np.outer(residuals / np.linalg.norm(residuals), w / np.linalg.norm(w))
+    oracle = make_residual_oracle("spectral", radius)
+    oracle.set_weights(w)
+    assert np.linalg.norm(T - (X + attack) @ w - 0.5) == pytest.approx(oracle.tangent_at(0.5).value)
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid"])
 def test_the_worst_row_of_a_ball_is_in_the_ball(kind):
-    """The attack that the dual norm's slope names is feasible, and takes what the table says."""
+    """The perturbation along the subgradient of the dual norm is feasible and reaches the dual
+    norm.
+    """
     from tamis.methods.robust.rows import dual_norm
 
     w = np.random.default_rng(5).normal(size=D)
-    value, move = dual_norm(kind, w, SIGMA)
-    assert w @ move == pytest.approx(value)
-    inside = {
-        "l1": np.abs(move).sum(),
-        "l2": np.linalg.norm(move),
-        "linf": np.abs(move).max(),
-        "ellipsoid": np.sqrt(move @ np.linalg.solve(SIGMA, move)),
+    value, perturbation = dual_norm(kind, w, SIGMA)
+    assert w @ perturbation == pytest.approx(value)
+    norms = {
+        "l1": np.abs(perturbation).sum(),
+        "l2": np.linalg.norm(perturbation),
+        "linf": np.abs(perturbation).max(),
+        "ellipsoid": np.sqrt(perturbation @ np.linalg.solve(SIGMA, perturbation)),
     }
-    assert inside[kind] == pytest.approx(1.0)
+    assert norms[kind] == pytest.approx(1.0)
     if kind == "ellipsoid":
         assert dual_norm(kind, w, np.diag(SIGMA))[0] == pytest.approx(
             np.sqrt(w**2 @ np.diag(SIGMA))
         )
 
 
-# --------------------------------------------------------------------------- slopes and planes
-@pytest.mark.parametrize("make", [oracle_of, residuals_of], ids=["hinge", "residuals"])
+# --------------------------------------------------------------------------- tangent planes
+@pytest.mark.parametrize(
+    "make", [make_hinge_oracle, make_residual_oracle], ids=["hinge", "residuals"]
+)
 @pytest.mark.parametrize("kind", SETS)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_planes_lie_below_and_touch(make, kind, intercept):
-    if make is residuals_of and kind == "labels":
+    if make is make_residual_oracle and kind == "labels":
         return
     oracle, rng = make(kind, intercept=intercept), np.random.default_rng(6)
     points = [np.zeros(D), *(rng.normal(size=(6, D)) * rng.choice([0.1, 1.0, 5.0], size=(6, 1)))]
-    found = [tangent_plane(oracle, w, 0.0) for w in points]
-    for w, (value, bias, slope, offset) in zip(points, found, strict=True):
-        assert value == pytest.approx(slope @ w + offset, rel=1e-7, abs=1e-9)
-        oracle.move(w)
+    planes = [tangent_plane(oracle, w, 0.0) for w in points]
+    for w, (value, bias, gradient, offset) in zip(points, planes, strict=True):
+        assert value == pytest.approx(gradient @ w + offset, rel=1e-7, abs=1e-9)
+        oracle.set_weights(w)
         if intercept:
             assert all(
-                oracle.at(bias + move).value >= value * (1.0 - 1e-9)
-                for move in (-1.0, -1e-3, 1e-3, 1.0)
+                oracle.tangent_at(bias + shift).value >= value * (1.0 - 1e-9)
+                for shift in (-1.0, -1e-3, 1e-3, 1.0)
             )
-        for other, (level, *_) in zip(points, found, strict=True):
-            assert level >= slope @ other + offset - 1e-8 * max(level, 1.0)
+        for other, (other_value, *_) in zip(points, planes, strict=True):
+            assert other_value >= gradient @ other + offset - 1e-8 * max(other_value, 1.0)
 
 
 # --------------------------------------------------------------------------- invariants
 @pytest.mark.parametrize("kind", SETS)
-def test_a_radius_of_0_is_the_plain_machine(kind):
+def test_a_radius_of_0_is_the_plain_svm(kind):
     plain = SVC(kernel="linear", C=0.5, tol=1e-8).fit(X, Y)
-    model = fitted(kind, 0, tol=1e-7)
+    model = fit_robust(kind, 0, tol=1e-7)
     assert model.coef_ == pytest.approx(plain.coef_, abs=5e-3)
     assert model.decision_function(X) == pytest.approx(plain.decision_function(X), abs=2e-2)
 
 
 @pytest.mark.parametrize("kind", SETS)
 def test_the_optimum_grows_with_the_radius(kind):
-    values = [fitted(kind, factor * RADII[kind]).objective_ for factor in (0, 1, 2, 4)]
+    values = [fit_robust(kind, factor * RADII[kind]).objective_ for factor in (0, 1, 2, 4)]
     assert all(after >= before * (1.0 - 2e-4) for before, after in pairwise(values))
     assert values[-1] > values[0]
 
 
 @pytest.mark.parametrize("kind", SETS)
-def test_a_large_radius_leaves_no_weights(kind):
-    """What is left is the intercept's own problem; without an intercept the value is C n (notes,
-    D.3).
-    """
+def test_a_large_radius_gives_zero_weights(kind):
+    """Without an intercept the objective is then C n."""
     large = {"deletion": D, "labels": N}.get(kind, 100.0)
-    outcome = minimise(oracle_of(kind, large, intercept=False), D, 0.5, 1e-6, 300)
+    outcome = minimise(make_hinge_oracle(kind, large, intercept=False), D, 0.5, 1e-6, 300)
     assert np.abs(outcome.weights).max() < 1e-6
     assert outcome.objective == pytest.approx(0.5 * N)
 
@@ -219,14 +231,14 @@ def test_a_large_radius_leaves_no_weights(kind):
 @pytest.mark.parametrize("kind", SETS)
 def test_weights_are_repetitions(kind):
     counts = np.random.default_rng(7).integers(0, 3, N)
-    again = np.repeat(np.arange(N), counts)
+    repetition = np.repeat(np.arange(N), counts)
     extra = {"ellipsoid": SIGMA} if kind == "ellipsoid" else {}
     for rows in (X, sp.csr_array(X)):
         weighted = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(
             rows, Y, sample_weight=counts
         )
         repeated = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(
-            rows[again[::-1]], Y[again[::-1]]
+            rows[repetition[::-1]], Y[repetition[::-1]]
         )
         assert np.array_equal(weighted.coef_, repeated.coef_)
         if kind != "labels":
@@ -234,35 +246,43 @@ def test_weights_are_repetitions(kind):
                 rows, T, sample_weight=counts
             )
             repeated = RobustRegressor(kind, radius=RADII[kind], **extra).fit(
-                rows[again[::-1]], T[again[::-1]]
+                rows[repetition[::-1]], T[repetition[::-1]]
             )
             assert np.array_equal(weighted.coef_, repeated.coef_)
 
 
-def test_copies_are_rows_of_their_own_to_the_oracles():
-    """Not only because equal rows are merged: the oracles take a load of 2 for two rows."""
+def test_oracles_take_a_weight_of_2_for_two_rows():
+    """The oracles themselves take a weight of 2 for two rows, without merging equal rows."""
     counts = np.random.default_rng(7).integers(1, 3, N).astype(float)
-    again, w = np.repeat(np.arange(N), counts.astype(int)), np.random.default_rng(8).normal(size=D)
+    repetition, w = (
+        np.repeat(np.arange(N), counts.astype(int)),
+        np.random.default_rng(8).normal(size=D),
+    )
     for kind in SETS:
-        pairs = [
-            (hinge_oracle(kind, float(RADII[kind]), SIGMA, X[rows], Y[rows], loads, True))
-            for rows, loads in ((slice(None), counts), (again, np.ones(len(again))))
+        oracles = [
+            (hinge_oracle(kind, float(RADII[kind]), SIGMA, X[rows], Y[rows], row_weights, True))
+            for rows, row_weights in ((slice(None), counts), (repetition, np.ones(len(repetition))))
         ]
         if kind != "labels":
-            pairs += [
-                (residual_oracle(kind, float(RADII[kind]), SIGMA, X[rows], T[rows], loads, True))
-                for rows, loads in ((slice(None), counts), (again, np.ones(len(again))))
+            oracles += [
+                (
+                    residual_oracle(
+                        kind, float(RADII[kind]), SIGMA, X[rows], T[rows], row_weights, True
+                    )
+                )
+                for rows, row_weights in (
+                    (slice(None), counts),
+                    (repetition, np.ones(len(repetition))),
+                )
             ]
-        found = [tangent_plane(oracle, w, 0.0) for oracle in pairs]
-        for one, two in zip(found[::2], found[1::2], strict=True):
-            assert one[0] == pytest.approx(two[0])
-            assert one[2] == pytest.approx(two[2], abs=1e-6)
+        planes = [tangent_plane(oracle, w, 0.0) for oracle in oracles]
+        for weighted, repeated in zip(planes[::2], planes[1::2], strict=True):
+            assert weighted[0] == pytest.approx(repeated[0])
+            assert weighted[2] == pytest.approx(repeated[2], abs=1e-6)
 
 
 def test_spectral_least_squares_is_ridge():
-    """Notes, D.1: the weights are those of ridge regression whose strength follows from the
-    solution.
-    """
+    """The weights equal those of ridge regression with a strength that depends on the solution."""
     model = RobustRegressor("spectral", radius=2.0, C=50.0, tol=1e-9, max_iter=3000).fit(X, T)
     length, norm = np.linalg.norm(T - model.predict(X)), np.linalg.norm(model.coef_)
     ridge = Ridge(alpha=length * (1.0 / 50.0 + 2.0 / norm), tol=1e-12).fit(X, T)
@@ -270,19 +290,19 @@ def test_spectral_least_squares_is_ridge():
     assert model.intercept_[0] == pytest.approx(ridge.intercept_, abs=1e-3)
 
 
-def test_movements_shared_by_all_rows_are_a_norm_penalty():
-    """Notes, D.2: max over sum_i ||u_i|| <= lam of the hinge sum is the hinge sum + lam ||w||, if
-    some margin falls short; else not.
+def test_a_perturbation_shared_by_all_rows_is_a_norm_penalty():
+    """The maximum of the hinge sum over sum_i ||u_i|| <= lam is the hinge sum + lam ||w|| if some
+    margin is at most 1, and less otherwise.
     """
     rng = np.random.default_rng(8)
     w, lam = rng.normal(size=D) / 3.0, 0.8
-    short = 1.0 - Y * (X @ w)
+    slacks = 1.0 - Y * (X @ w)
     worst = max(
-        np.maximum(np.delete(short, k), 0.0).sum() + max(short[k] + lam * np.linalg.norm(w), 0.0)
+        np.maximum(np.delete(slacks, k), 0.0).sum() + max(slacks[k] + lam * np.linalg.norm(w), 0.0)
         for k in range(N)
     )
-    assert worst == pytest.approx(np.maximum(short, 0.0).sum() + lam * np.linalg.norm(w))
-    easy = short - short.max() - 0.1
+    assert worst == pytest.approx(np.maximum(slacks, 0.0).sum() + lam * np.linalg.norm(w))
+    easy = slacks - slacks.max() - 0.1
     worst = max(max(easy[k] + lam * np.linalg.norm(w), 0.0) for k in range(N))
     assert worst < lam * np.linalg.norm(w)
 
@@ -292,5 +312,5 @@ def test_sparse_and_dense_agree(kind):
     extra = {"ellipsoid": SIGMA} if kind == "ellipsoid" else {}
     for form in (sp.csr_array, sp.csc_matrix):
         model = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(form(X), Y)
-        assert model.objective_ == pytest.approx(fitted(kind).objective_, rel=2e-4)
+        assert model.objective_ == pytest.approx(fit_robust(kind).objective_, rel=2e-4)
         assert model.score(form(X), Y, worst_case=True) == model.score(X, Y, worst_case=True)

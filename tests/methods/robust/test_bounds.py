@@ -1,4 +1,4 @@
-"""Cutting planes that cannot close their gap stop, and say so."""
+"""Cutting planes that cannot close their gap stop with a warning."""
 
 import re
 import warnings
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tamis import RobustRegressor, RobustSVC
-from tamis.methods.robust.cutting_planes import STALLED
+from tamis.methods.robust.cutting_planes import STALL_ITERATIONS
 
 pytestmark = pytest.mark.usefixtures("bounded")
 RNG = np.random.default_rng(0)
@@ -31,23 +31,23 @@ MODELS = [
     ],
     ids=["huge", "mixed columns", "mixed weights", "huge weights"],
 )
-def test_planes_in_vain_end_the_fit_and_are_told(cls, y, rows, weights):
-    """Most of these cannot close their gap; whether one can is for rounding to say, and for the
-    model to tell.
+def test_planes_that_do_not_narrow_the_gap_end_the_fit_with_a_warning(cls, y, rows, weights):
+    """Most of these cannot close their gap, depending on rounding; the model must warn exactly
+    then.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = cls().fit(rows, y, sample_weight=weights)
-    told = [str(warning.message) for warning in caught]
-    assert len(told) == (model.gap_ > model.tol)
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == (model.gap_ > model.tol)
     assert all(
         re.search(
             r" \d+ planes, .*gap .*\d.*Scale the columns",
             text,
         )
-        for text in told
+        for text in messages
     )
-    assert model.n_iter_ < 3 * STALLED
+    assert model.n_iter_ < 3 * STALL_ITERATIONS
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.intercept_).all()
 

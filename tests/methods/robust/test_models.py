@@ -1,5 +1,5 @@
-"""Robust models as a user meets them: worst-case scores, classes, files, errors; and what
-robustness is for.
+"""The whole use of the robust models: worst-case scores, classes, files, errors, and the gain by
+robustness.
 """
 
 import numpy as np
@@ -31,8 +31,8 @@ RADII = {
 
 
 def attacks(kind, radius, model, rows, truth, rng, tries=300):
-    """Random errors of the largest size in the set, and those along the weights, which are the
-    worst ones.
+    """Yield rows with random errors of the largest size in the set, and with those along the
+    weights, which are the worst ones.
     """
     directions = [
         *(model.coef_ if len(model.coef_) == 1 else np.diff(model.coef_[[0, 1, 2, 0]], axis=0)),
@@ -50,9 +50,9 @@ def attacks(kind, radius, model, rows, truth, rng, tries=300):
             elif kind == "ellipsoid":
                 yield rows + radius * X.var(axis=0) * v / np.sqrt(v**2 @ X.var(axis=0))
             else:
-                moved = rows.copy()
-                moved[np.arange(len(rows)), rng.integers(0, D, len(rows)) if tries else 0] = 0.0
-                yield moved
+                attacked = rows.copy()
+                attacked[np.arange(len(rows)), rng.integers(0, D, len(rows)) if tries else 0] = 0.0
+                yield attacked
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid", "deletion"])
@@ -60,22 +60,22 @@ def attacks(kind, radius, model, rows, truth, rng, tries=300):
 def test_no_attack_beats_the_worst_case(kind, y):
     model = RobustSVC(kind, radius=RADII[kind]).fit(X, y)
     worst, rng = model.score(X, y, worst_case=True), np.random.default_rng(1)
-    right = np.ones(N, dtype=bool)
-    for moved in attacks(kind, RADII[kind], model, X, y, rng):
-        right &= model.predict(moved) == y
-    assert worst <= right.mean() + 1e-12
+    is_correct = np.ones(N, dtype=bool)
+    for attacked in attacks(kind, RADII[kind], model, X, y, rng):
+        is_correct &= model.predict(attacked) == y
+    assert worst <= is_correct.mean() + 1e-12
     if kind != "deletion":
         # Errors along the weights are among them.
-        assert worst == pytest.approx(right.mean(), abs=1e-12)
+        assert worst == pytest.approx(is_correct.mean(), abs=1e-12)
     else:
         for j in range(D):
-            gone = X.copy()
-            gone[:, j] = 0.0
-            right &= model.predict(gone) == y
-        assert worst == pytest.approx(right.mean(), abs=1e-12)
+            deleted = X.copy()
+            deleted[:, j] = 0.0
+            is_correct &= model.predict(deleted) == y
+        assert worst == pytest.approx(is_correct.mean(), abs=1e-12)
 
 
-def test_the_worst_case_of_labels_and_of_movements_together():
+def test_the_worst_case_of_labels_and_of_spectral_errors():
     model = RobustSVC("labels", radius=4).fit(X, Y)
     assert model.score(X, Y, worst_case=True) == pytest.approx(model.score(X, Y) - 4 / N)
     model = RobustSVC("spectral", radius=0.8).fit(X, Y)
@@ -96,10 +96,10 @@ def test_the_worst_case_falls_with_the_radius(kind):
     assert scores[0] == model.score(X, Y)
     assert scores[0] >= scores[1] >= scores[2]
     weights = RNG.integers(1, 4, N)
-    again = np.repeat(np.arange(N), weights)
+    repetition = np.repeat(np.arange(N), weights)
     if kind != "spectral":
         assert model.score(X, Y, sample_weight=weights, worst_case=True) == pytest.approx(
-            model.score(X[again], Y[again], worst_case=True)
+            model.score(X[repetition], Y[repetition], worst_case=True)
         )
 
 
@@ -109,22 +109,21 @@ def test_the_worst_case_of_a_regression(kind):
     nominal, worst = model.score(X, T), model.score(X, T, worst_case=True)
     assert worst < nominal
     assert model.score(X, T, worst_case=True, radius=0) == pytest.approx(nominal)
-    spread = ((T - T.mean()) ** 2).sum()
-    rest = T - model.predict(X)
+    total_squares = ((T - T.mean()) ** 2).sum()
+    residuals = T - model.predict(X)
     if kind == "spectral":
         assert worst == pytest.approx(
-            1.0 - (np.linalg.norm(rest) + 0.8 * np.linalg.norm(model.coef_)) ** 2 / spread
+            1.0
+            - (np.linalg.norm(residuals) + 0.8 * np.linalg.norm(model.coef_)) ** 2 / total_squares
         )
     if kind == "linf":
         assert worst == pytest.approx(
-            1.0 - ((np.abs(rest) + 0.1 * np.abs(model.coef_).sum()) ** 2).sum() / spread
+            1.0 - ((np.abs(residuals) + 0.1 * np.abs(model.coef_).sum()) ** 2).sum() / total_squares
         )
 
 
-def test_a_deletion_robust_model_keeps_its_accuracy():
-    """Digits whose pixels go out: the plain machine leans on few of them, the robust one spreads
-    its weight.
-    """
+def test_a_deletion_robust_model_is_more_accurate_in_the_worst_case():
+    """Digits with deleted pixels: the weights of the plain model depend on few pixels."""
     rows, y = load_digits(return_X_y=True)
     rows, y = rows[(y == 4) | (y == 7)] / 16.0, y[(y == 4) | (y == 7)]
     train, test = slice(0, None, 2), slice(1, None, 2)
@@ -140,11 +139,11 @@ def test_a_deletion_robust_model_keeps_its_accuracy():
 
 # --------------------------------------------------------------------------- targets
 @pytest.mark.parametrize("kind", RADII)
-def test_several_classes_are_one_against_the_rest(kind):
+def test_several_classes_are_one_vs_rest(kind):
     model = RobustSVC(kind, radius=RADII[kind]).fit(X, THREE)
     assert model.coef_.shape == (3, D)
-    alone = RobustSVC(kind, radius=RADII[kind]).fit(X, THREE == 1)
-    assert np.array_equal(alone.coef_[0], model.coef_[1])
+    binary = RobustSVC(kind, radius=RADII[kind]).fit(X, THREE == 1)
+    assert np.array_equal(binary.coef_[0], model.coef_[1])
     labels = RobustSVC(kind, radius=RADII[kind]).fit(X, np.eye(3, dtype=int)[THREE])
     assert np.array_equal(labels.coef_, model.coef_)
     assert labels.score(X, np.eye(3, dtype=int)[THREE], worst_case=True) <= labels.score(
@@ -185,14 +184,14 @@ def test_the_default_ellipsoid_is_that_of_the_columns():
         )
 
 
-# --------------------------------------------------------------------------- manners
+# -------------------------------------------------------------------------- files, searches, errors
 @pytest.mark.parametrize("kind", RADII)
 def test_files_and_repetition(kind, tmp_path):
     model = RobustSVC(kind, radius=RADII[kind]).fit(X, Y)
     tamis.save(model, tmp_path / "model.tamis")
-    again = tamis.load(tmp_path / "model.tamis")
-    assert np.array_equal(again.decision_function(X), model.decision_function(X))
-    assert again.score(X, Y, worst_case=True) == model.score(X, Y, worst_case=True)
+    loaded = tamis.load(tmp_path / "model.tamis")
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.score(X, Y, worst_case=True) == model.score(X, Y, worst_case=True)
     assert np.array_equal(RobustSVC(kind, radius=RADII[kind]).fit(X, Y).coef_, model.coef_)
 
 
@@ -208,7 +207,7 @@ def test_the_radius_can_be_searched():
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("params", "reason"),
     [
         ({"uncertainty": "deletion", "radius": 0.5}, "takes a number of features as radius"),
         ({"uncertainty": "labels", "radius": 1.5}, "takes a number of rows as radius"),
@@ -220,12 +219,12 @@ def test_the_radius_can_be_searched():
         ({"uncertainty": "spectral", "class_weight": {"yes": 1.5}}, "whole numbers as weights"),
     ],
 )
-def test_refusals(given, reason):
+def test_bad_parameters_raise(params, reason):
     with pytest.raises(ValueError, match=reason):
-        RobustSVC(**given).fit(X, Y)
+        RobustSVC(**params).fit(X, Y)
 
 
-def test_other_refusals():
+def test_other_errors_and_warnings():
     model = RobustSVC().fit(X, Y)
     with pytest.raises(ValueError, match="radius is for worst_case=True"):
         model.score(X, Y, radius=1.0)
@@ -244,13 +243,13 @@ def test_numbers_that_overflow_are_refused(unlimited):
         RobustSVC().fit(X * 1e200, Y)
 
 
-def test_loops_as_plain_python(interpreted):
+def test_loops_without_compilation(interpreted):
     from tamis import ThresholdedClassifier
 
-    few, y = X[:12], Y[:12]
+    rows, y = X[:12], Y[:12]
     for model in (
         RobustSVC("deletion", radius=1, tol=0.3),
         ThresholdedClassifier(alpha=0.05, threshold=0.3),
     ):
-        plain = model.fit(few, y).coef_.copy()
-        assert np.isfinite(plain).all()
+        coef = model.fit(rows, y).coef_.copy()
+        assert np.isfinite(coef).all()

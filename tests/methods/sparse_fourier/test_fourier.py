@@ -1,6 +1,4 @@
-"""Sparse Fourier features: the prior without labels, the kernel, planted columns, and a user's
-path.
-"""
+"""Sparse Fourier features: the prior without labels, the kernel, planted columns, pipelines."""
 
 import numpy as np
 import pytest
@@ -11,31 +9,28 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from tamis import SparseFourierFeatures, load, save
-from tamis.methods.sparse_fourier.chain import _new_chain, _new_draft
-from tamis.methods.sparse_fourier.loop import Prior, begin
+from tamis.methods.sparse_fourier.chain import _new_chain, _new_proposal
+from tamis.methods.sparse_fourier.loop import PriorConstants, initialize_chain
 from tamis.methods.sparse_fourier.posterior import effective_size, split_r_hat
 
 pytestmark = [
     pytest.mark.delicate,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-SHORT = {"max_iter": 2000, "n_refreshes": 0, "random_state": 0}
+SHORT_RUN = {"max_iter": 2000, "n_refreshes": 0, "random_state": 0}
 
 
-def checkers(n=300, p=10, seed=0):
+def make_checkers(n=300, p=10, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     return X, np.where(X[:, 2] * X[:, 5] > 0, "same", "opposite")
 
 
-# --------------------------------------------------------------------------- laws
+# ------------------------------------------------------------------------- the prior and the kernel
 @pytest.mark.long
 def test_without_labels_the_chain_returns_the_prior():
-    """Numbers of frequencies: truncated Poisson.
-
-    Lengths of walks: fresh walks end with chance `stop` at every step.
-    """
-    X, y = checkers(20, 6)
+    """The number of frequencies is a truncated Poisson variable, and no column is preferred."""
+    X, y = make_checkers(20, 6)
     model = SparseFourierFeatures(
         sharpness=0.0,
         mean_frequencies=5.0,
@@ -55,15 +50,17 @@ def test_without_labels_the_chain_returns_the_prior():
 
 
 def test_walks_follow_the_urn():
-    """One column: each step ends the walk by a Pólya urn of two colours that begins with half a
+    """With one column each step ends the walk by a Polya urn of two colours that starts with half a
     ball of each.
     """
     columns = (np.ones(2), np.array([0, 1]), np.array([0, 2]))
-    other, prior = np.array([1, 0]), Prior(5.0, 1.0, 0.5, 1.0, 0.5, 0.0)
+    other, prior = np.array([1, 0]), PriorConstants(5.0, 1.0, 0.5, 1.0, 0.5, 0.0)
     lengths = []
     for key in range(8000):
         chain = _new_chain(2, 2)
-        begin(chain, _new_draft(2), 2, columns, other, other, 1, prior, np.uint64(key))
+        initialize_chain(
+            chain, _new_proposal(2), 2, columns, other, other, 1, prior, np.uint64(key)
+        )
         lengths.append(chain.lengths.copy())
     first, second = np.array(lengths).T
     assert [np.mean(first == k) for k in (1, 2, 3, 6)] == pytest.approx(
@@ -75,34 +72,35 @@ def test_walks_follow_the_urn():
 
 
 def urn_lengths(ends, goes=0.5, longest=32):
-    """Chances of the lengths 1, 2, ...
-
-    of a walk whose steps end it or go on by an urn with these balls, given that it is not too long.
+    """Return the probabilities of the lengths 1, 2, ... of a walk that ends or continues by an urn
+    with these balls, given that it is not longer than `longest`.
     """
-    chances, still = [], 1.0
+    probabilities, survival = [], 1.0
     for _ in range(longest):
-        chances.append(still * ends / (ends + goes))
-        still *= goes / (ends + goes)
+        probabilities.append(survival * ends / (ends + goes))
+        survival *= goes / (ends + goes)
         goes += 1.0
-    return np.array(chances) / sum(chances)
+    return np.array(probabilities) / sum(probabilities)
 
 
 def test_first_columns_follow_the_urn():
     columns = (np.ones(2), np.array([0, 1]), np.array([0, 2, 2, 2, 2]))
-    other, prior = np.array([1, 0]), Prior(5.0, 1.0, 0.5, 1.0, 0.5, 0.0)
+    other, prior = np.array([1, 0]), PriorConstants(5.0, 1.0, 0.5, 1.0, 0.5, 0.0)
     same = []
     for key in range(4000):
         chain = _new_chain(2, 2)
-        begin(chain, _new_draft(2), 2, columns, other, other, 4, prior, np.uint64(key))
+        initialize_chain(
+            chain, _new_proposal(2), 2, columns, other, other, 4, prior, np.uint64(key)
+        )
         same.append(chain.walks[0, 0] == chain.walks[1, 0])
     assert np.mean(same) == pytest.approx((1 + 1 / 4) / 2, abs=0.03)
 
 
 def test_the_kernel_depends_on_differences_and_is_one_on_the_diagonal():
-    X, y = checkers()
-    model = SparseFourierFeatures(**SHORT).fit(X, y)
-    Z, moved = model.transform(X), model.transform(X + np.linspace(-3, 3, 10))
-    np.testing.assert_allclose(Z @ Z.T, moved @ moved.T, atol=1e-10)
+    X, y = make_checkers()
+    model = SparseFourierFeatures(**SHORT_RUN).fit(X, y)
+    Z, shifted = model.transform(X), model.transform(X + np.linspace(-3, 3, 10))
+    np.testing.assert_allclose(Z @ Z.T, shifted @ shifted.T, atol=1e-10)
     np.testing.assert_allclose((Z * Z).sum(axis=1), 1.0)
     model.n_components = None
     Z = model.transform(X)
@@ -112,49 +110,49 @@ def test_the_kernel_depends_on_differences_and_is_one_on_the_diagonal():
     np.testing.assert_allclose((Z[:3] * Z[3:6]).sum(axis=1), direct, atol=1e-10)
 
 
-def test_threads_and_storage_change_nothing():
-    X, y = checkers(120)
+def test_threads_and_storage_do_not_change_the_result():
+    X, y = make_checkers(120)
     X[np.abs(X) < 0.5] = 0.0
-    one = SparseFourierFeatures(**SHORT).fit(X, y)
+    one = SparseFourierFeatures(**SHORT_RUN).fit(X, y)
     for other in (
-        SparseFourierFeatures(**SHORT, n_jobs=2).fit(X, y),
-        SparseFourierFeatures(**SHORT).fit(sp.csc_array(X), y),
+        SparseFourierFeatures(**SHORT_RUN, n_jobs=2).fit(X, y),
+        SparseFourierFeatures(**SHORT_RUN).fit(sp.csc_array(X), y),
     ):
         np.testing.assert_allclose(one.frequency_weights_, other.frequency_weights_)
         np.testing.assert_allclose(one.transform(X), other.transform(sp.csr_array(X)), atol=1e-12)
 
 
-# --------------------------------------------------------------------------- against
+# --------------------------------------------------------------------------- planted columns
 @pytest.mark.long
 def test_planted_columns_rank_first_and_permuted_labels_find_nothing():
-    X, y = checkers(400, 20)
-    found = SparseFourierFeatures(max_iter=6000, random_state=0).fit(X, y)
-    assert set(np.argsort(-found.inclusion_share_)[:2]) == {2, 5}
-    Z = found.transform(X)
-    fresh, truth = checkers(400, 20, seed=1)
-    near = y[np.argmax(found.transform(fresh) @ Z.T, axis=1)]
-    assert np.mean(near == truth) > 0.75
+    X, y = make_checkers(400, 20)
+    model = SparseFourierFeatures(max_iter=6000, random_state=0).fit(X, y)
+    assert set(np.argsort(-model.inclusion_share_)[:2]) == {2, 5}
+    Z = model.transform(X)
+    new_rows, truth = make_checkers(400, 20, seed=1)
+    nearest = y[np.argmax(model.transform(new_rows) @ Z.T, axis=1)]
+    assert np.mean(nearest == truth) > 0.75
     shuffled = SparseFourierFeatures(max_iter=6000, random_state=0).fit(
         X, np.random.default_rng(0).permutation(y)
     )
-    near = y[np.argmax(shuffled.transform(fresh) @ shuffled.transform(X).T, axis=1)]
-    assert np.mean(near == truth) < 0.65
+    nearest = y[np.argmax(shuffled.transform(new_rows) @ shuffled.transform(X).T, axis=1)]
+    assert np.mean(nearest == truth) < 0.65
 
 
-def test_diagnostics_tell_agreement_from_disagreement():
+def test_diagnostics_of_agreeing_and_disagreeing_chains():
     rng = np.random.default_rng(0)
-    calm = rng.normal(size=(2, 1000))
-    assert split_r_hat(calm) < 1.02
-    assert split_r_hat(calm + np.array([[0.0], [3.0]])) > 1.5
-    assert 1500 < effective_size(calm) <= 2100
-    slow = np.cumsum(calm, axis=1)
-    assert effective_size(slow) < 100
+    independent = rng.normal(size=(2, 1000))
+    assert split_r_hat(independent) < 1.02
+    assert split_r_hat(independent + np.array([[0.0], [3.0]])) > 1.5
+    assert 1500 < effective_size(independent) <= 2100
+    correlated = np.cumsum(independent, axis=1)
+    assert effective_size(correlated) < 100
 
 
-# --------------------------------------------------------------------------- a user's path
+# --------------------------------------------------------------------------- pipelines and errors
 def test_pipeline_save_and_load(tmp_path):
     pd = pytest.importorskip("pandas")
-    X, y = checkers()
+    X, y = make_checkers()
     frame = pd.DataFrame(X, columns=[f"gene{k}" for k in range(10)])
     model = make_pipeline(
         SparseFourierFeatures(n_components=200, max_iter=4000, random_state=0),
@@ -166,13 +164,13 @@ def test_pipeline_save_and_load(tmp_path):
     assert 100 < width <= 200  # a frequency drawn twice is one
     assert len(features.get_feature_names_out()) == width
     save(features, tmp_path / "m.tamis")
-    again = load(tmp_path / "m.tamis")
-    np.testing.assert_array_equal(again.transform(frame), features.transform(frame))
-    assert again.diagnostics_ == features.diagnostics_
+    loaded = load(tmp_path / "m.tamis")
+    np.testing.assert_array_equal(loaded.transform(frame), features.transform(frame))
+    assert loaded.diagnostics_ == features.diagnostics_
 
 
-def test_chains_that_disagree_are_said():
-    X, y = checkers()
+def test_chains_that_disagree_warn():
+    X, y = make_checkers()
     with pytest.warns(ConvergenceWarning, match="split R-hat of the log-likelihood"):
         SparseFourierFeatures(
             sharpness=60.0, max_iter=400, n_refreshes=0, burn_in=0.1, random_state=0
@@ -180,6 +178,6 @@ def test_chains_that_disagree_are_said():
 
 
 def test_one_class_is_refused():
-    X, _ = checkers(20)
+    X, _ = make_checkers(20)
     with pytest.raises(ValueError, match="only one class"):
         SparseFourierFeatures().fit(X, np.zeros(20))

@@ -1,6 +1,4 @@
-"""Online-batch confidence-weighted learning (BCW): one covariance for all rows of a batch, then a
-sweep for the mean.
-"""
+"""BCWClassifier: batch confidence-weighted learning (BCW) with a full covariance."""
 
 from copy import copy
 from typing import ClassVar
@@ -11,8 +9,8 @@ from tamis.base.estimators.estimator import take_asked
 from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.base.partition_sums import PartitionSums
 from tamis.methods.batch_confidence_weighted.belief import Belief
-from tamis.methods.batch_confidence_weighted.dual import Outcome, SweepOptions, learn_batch
-from tamis.methods.batch_confidence_weighted.estimator import COST, NOTHING, BatchModel
+from tamis.methods.batch_confidence_weighted.dual import BatchResult, SweepOptions, learn_batch
+from tamis.methods.batch_confidence_weighted.estimator import C_DESCRIPTION, EMPTY_BATCH, BatchModel
 from tamis.methods.batch_confidence_weighted.partitions import fit_sums, refuse_sums
 from tamis.methods.batch_confidence_weighted.rows import Rows
 from tamis.system.schema import part
@@ -20,26 +18,26 @@ from tamis.system.schema import part
 
 @estimator
 class BCWClassifier(BatchModel):
-    r"""Linear classifier with a full Gaussian over its weights, learnt a batch at a time:
+    r"""Linear classifier with a full Gaussian over its weights, updated a batch at a time:
     online-batch confidence-weighted learning (BCW).
 
-    Choose it for dense rows of up to a few thousand columns, if the order of the rows must not
-    matter or if one wants the uncertainty of a margin: `predict_confidence` says how sure its sign
-    is, in place of probabilities. With ``cov_C=None`` (that is, C) and one sweep it is nearly ridge
-    regression, in cost and in error: where ridge does well, so does it, and on digits both are
-    worse than a support vector machine. ``cov_C=C / 100`` with ``max_iter=50`` is the accurate
+    Use it for dense rows of up to a few thousand columns, if the result must not depend on the
+    order of the rows or if you need the uncertainty of a margin: `predict_confidence` returns the
+    probability of its sign under the Gaussian, in place of class probabilities. With ``cov_C=None``
+    (that is, C) and one sweep it is close to ridge regression in cost and in error; on digits both
+    are worse than a support vector machine. ``cov_C=C / 100`` with ``max_iter=50`` is the accurate
     mode: close to a linear SVM, in fewer sweeps. For many columns of which few matter, use
     `SparseBCWClassifier`.
 
     A batch first adds its rows to the precision, :math:`P = P_0 + C_{cov} \sum_i c_i x_i x_i^T`,
-    and then moves the mean by dual coordinate ascent on
+    and then updates the mean by dual coordinate ascent on
 
     .. math:: \min_\mu \tfrac12 (\mu - \mu_0)^T P (\mu - \mu_0) + C \sum_i c_i
        \max(0, 1 - y_i \mu^T x_i)^q
 
     with q = 1 (hinge) or 2 (squared hinge), weights c of the rows, and :math:`P_0 = I`,
     :math:`\mu_0 = 0` before the first batch. One sweep over the rows is the method of the paper;
-    more of them, until a duality gap, solve the problem.
+    several sweeps solve the problem to a duality gap of `tol`.
 
     {parameters}
 
@@ -47,13 +45,13 @@ class BCWClassifier(BatchModel):
 
     See Also
     --------
-    SparseBCWClassifier : Few features out of many, with a covariance in blocks.
-    sklearn.linear_model.RidgeClassifier : About the same errors where the margin does not matter.
+    SparseBCWClassifier : Selects few features out of many, with a covariance in blocks.
+    sklearn.linear_model.RidgeClassifier : Has about the same error if margins are not needed.
 
     Notes
     -----
-    A `partial_fit` call is one batch, so unlike in the online models the cut into calls matters.
-    With ``prior_mean="dual"`` it matters less.
+    A `partial_fit` call is one batch, so, unlike in the online models, the result depends on how
+    the rows are divided into calls. With ``prior_mean="dual"`` it depends less on that.
 
     References
     ----------
@@ -77,12 +75,12 @@ class BCWClassifier(BatchModel):
     ((3,), True)
     """
 
-    C: float = parameter(1.0, [ABOVE], COST)
+    C: float = parameter(1.0, [ABOVE], C_DESCRIPTION)
     cov_C: float | None = parameter(
         None,
         [NUMBER, None],
-        "What a row adds to the precision; None is C. 0 leaves the identity: then it is a linear "
-        "SVM.",
+        "Weight of a row in the precision; None is C. With 0 the precision stays the identity, and "
+        "the model is a linear SVM.",
     )
     loss: str = parameter(
         "hinge",
@@ -92,37 +90,37 @@ class BCWClassifier(BatchModel):
     max_iter: int = parameter(
         1,
         [COUNT],
-        "Most sweeps over a batch. With more than one they end at a duality gap of `tol`.",
+        "Maximum number of sweeps over a batch. If above 1, they end at a duality gap of `tol`.",
     )
     prior_mean: str = parameter(
         "last",
         [one_of("last", "dual")],
-        r"Mean :math:`\mu_0` that the next batch starts from: the last one, or what all dual "
-        "variables so far give under the new covariance.",
+        r"Prior mean :math:`\mu_0` of the next batch: the last mean, or the mean of all dual "
+        "variables so far under the new covariance.",
     )
     solver: str = parameter(
         "auto",
         [one_of("auto", "cholesky", "kernel", "raw")],
-        'Way to the same means. "cholesky" whitens the rows; "kernel" works on inner products of '
-        'rows and holds nothing of columns by columns; "raw" sweeps sparse rows as they are, with '
-        'the covariance in full. "auto" takes "kernel" while there are fewer rows than columns, '
-        'else "raw" for rows that are less than a quarter full, else "cholesky".',
+        'Solver; all compute the same means. "cholesky" whitens the rows; "kernel" uses inner '
+        'products of rows and no array of columns by columns; "raw" sweeps over sparse rows with a '
+        'full covariance matrix. "auto" is "kernel" while there are fewer rows than columns, else '
+        '"raw" for sparse rows of a density below 0.25, else "cholesky".',
     )
     shuffle: bool = parameter(
         True,
         [BOOL],
-        "Whether each sweep walks the rows in a new order. The first sweep of `partial_fit` never "
-        "does.",
+        "Whether to shuffle the rows before each sweep. The first sweep of `partial_fit` is never "
+        "shuffled.",
         kw_only=True,
     )
     _contents: ClassVar[dict] = {"_belief": part(Belief, "outputs", "columns")}
     _attributes: ClassVar[str] = """\
         variance_ : ndarray of shape (n_outputs, n_features)
             Variances of the weights; the same for all outputs, since the covariance does not
-            depend on y. Made on demand.
+            depend on y. Computed on access.
         history_ : list of dict
-            Per sweep over the last batch: objective, dual and gap."""
-    # one sweep tells a row of weight 2 from a row that comes twice: see tamis.testing
+            Objective, dual and gap of each sweep over the last batch."""
+    # One sweep gives different results for a row of weight 2 and for two equal rows.
     _walks_rows = True
 
     def _refuse_sums(self) -> str:
@@ -133,39 +131,41 @@ class BCWClassifier(BatchModel):
         """Fit by sums over partitions."""
         fit_sums(self, sums)
 
-    def _learn(self, matrix, signs, weights, belief, whole) -> tuple[Belief, Outcome]:
-        """One batch: the precision, then the means."""
+    def _learn(self, matrix, signs, weights, posterior, is_fit) -> tuple[Belief, BatchResult]:
+        """Update the precision by one batch, then the means."""
         constant = self._constant()
         rows = Rows(matrix, constant)
-        belief = copy(belief) if belief else Belief(signs.shape[1], rows.columns, constant)
-        if belief.width != rows.width:
+        posterior = copy(posterior) if posterior else Belief(signs.shape[1], rows.columns, constant)
+        if posterior.width != rows.width:
             raise ValueError(
                 f"{type(self).__name__}: `fit_intercept` changed since the first batch; call fit."
             )
-        belief.constant = constant
+        posterior.constant = constant
         if not rows.count:
-            return belief, NOTHING
+            return posterior, EMPTY_BATCH
         row_weights = weights * float(self.C if self.cov_C is None else self.cov_C)
         options = SweepOptions(self.solver, self.prior_mean, self.max_iter, self.tol)
-        orders = self._orders(rows.count, first=whole and self.shuffle, later=self.shuffle)
+        orders = self._orders(
+            rows.count, shuffle_first=is_fit and self.shuffle, shuffle_later=self.shuffle
+        )
         dual = self._dual(signs, weights)
-        done = learn_batch(belief, rows, dual, row_weights, options, orders)
-        if self.max_iter > 1 and not done.converged:
-            self._warn_unfinished(done.gap)
-        return belief, done
+        result = learn_batch(posterior, rows, dual, row_weights, options, orders)
+        if self.max_iter > 1 and not result.converged:
+            self._warn_unfinished(result.gap)
+        return posterior, result
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
-        matrix, belief = take_asked(self, X), self._belief
-        return Rows(matrix, belief.constant).scores(belief.mean)
+        matrix, posterior = take_asked(self, X), self._belief
+        return Rows(matrix, posterior.constant).scores(posterior.mean)
 
     def _margin_variance(self, X):
-        """Margins of the rows and their variances."""
-        matrix, belief, shape = take_asked(self, X), self._belief, self._targets.decision
-        rows = Rows(matrix, belief.constant)
-        margin = rows.scores(belief.mean)
-        variance = np.repeat(belief.variances(rows)[:, None], margin.shape[1], axis=1)
-        return shape(margin), shape(variance)
+        """Return the margins of the rows and their variances."""
+        matrix, posterior, as_output = take_asked(self, X), self._belief, self._targets.decision
+        rows = Rows(matrix, posterior.constant)
+        margin = rows.scores(posterior.mean)
+        variance = np.repeat(posterior.variances(rows)[:, None], margin.shape[1], axis=1)
+        return as_output(margin), as_output(variance)
 
     @property
     def coef_(self):
@@ -174,16 +174,18 @@ class BCWClassifier(BatchModel):
 
     @property
     def intercept_(self):
-        """Intercepts, one an output."""
-        belief = self._fitted("intercept_")
-        mean, constant = belief.mean, belief.constant
+        """Intercepts, one for each output."""
+        posterior = self._fitted("intercept_")
+        mean, constant = posterior.mean, posterior.constant
         return constant * mean[:, -1] if constant else np.zeros(len(mean))
 
     @property
     def variance_(self):
         """Variances of the weights, shaped as `coef_`."""
-        belief = self._fitted("variance_")
-        return np.repeat(belief.diagonal()[None, : self.n_features_in_], len(belief.mean), axis=0)
+        posterior = self._fitted("variance_")
+        return np.repeat(
+            posterior.diagonal()[None, : self.n_features_in_], len(posterior.mean), axis=0
+        )
 
     @property
     def support_(self):

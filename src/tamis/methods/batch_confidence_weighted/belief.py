@@ -1,5 +1,5 @@
-"""A Gaussian over weight vectors: a mean for each output and one precision for all, never inverted
-by its eigenvectors.
+"""The Gaussian over the weight vectors: a mean for each output and one precision for all, as a
+Cholesky factor or as identity plus low rank.
 """
 
 from typing import Any, ClassVar
@@ -9,193 +9,205 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
-from tamis.methods.batch_confidence_weighted.rows import CHUNK, Rows, inner_products
+from tamis.methods.batch_confidence_weighted.rows import CHUNK_SIZE, Rows, inner_products
 from tamis.system.memory import check_memory
 from tamis.system.schema import array, number, one_of, rows
 
-TINY = np.finfo(float).tiny
-MANY = 8  # rows a column from which the inverse of the factor is worth its making
+MIN_VARIANCE = np.finfo(float).tiny  # so that standard deviations are positive
+# From so many rows per column on, inverting the factor once is faster than triangular solves.
+INVERSE_ROWS_PER_COLUMN = 8
 
 
-def _width_of(constant: float, held) -> int:
-    """Weights of an output, as a file says them."""
-    return held.measure("columns", "constant") + (constant != 0.0)
+def _stored_width(constant: float, sizes) -> int:
+    """Return the number of weights of an output, from the sizes in a model file."""
+    return sizes.measure("columns", "constant") + (constant != 0.0)
 
 
 class Belief:
-    """Means (outputs, width), sums of dual steps, and a precision: I, R R' with `factor` R, or I +
-    Z'Z with the rows Z of `stack`.
+    """Gaussian over weights: means (outputs, width), sums of alpha y x, and one precision, which is
+    I, R R' with the Cholesky factor R in `factor`, or I + Z'Z with Z in `scaled_rows`.
 
-    The last form holds nothing of width squared: `root` is the lower Cholesky factor of I + Z Z'.
-    The width is that of the columns and of the constant one, if its value is not 0.
+    The last form needs no array of width squared: `gram_factor` is the lower Cholesky factor of I +
+    Z Z'. The width is the number of columns, plus one if `constant` is not 0.
     """
 
     _contents: ClassVar[dict] = {
-        "constant": number(float, least=0.0, binds={"width": _width_of}),
+        "constant": number(float, least=0.0, binds={"width": _stored_width}),
         "mean": array("f8", "outputs", "width", order=None),
         "dual_sum": array("f8", "outputs", "width", order=None),
         "factor": one_of(None, array("f8", "width", "width", order="F")),
-        "stack": one_of(None, array("f8", "stack", "width", order=None), rows("stack", "width")),
-        "root": one_of(None, array("f8", "stack", "stack", order="F")),
+        "scaled_rows": one_of(
+            None, array("f8", "scaled_rows", "width", order=None), rows("scaled_rows", "width")
+        ),
+        "gram_factor": one_of(None, array("f8", "scaled_rows", "scaled_rows", order="F")),
     }
 
     def _restored(self) -> None:
-        """Refuse a precision in two forms, or in half a form."""
-        both = self.stack is not None and self.factor is not None
-        if both or (self.stack is None) != (self.root is None):
-            raise ValueError("the precision is in two forms, or in half a form")
+        """Raise a ValueError if the stored precision has two forms, or one is incomplete."""
+        both = self.scaled_rows is not None and self.factor is not None
+        if both or (self.scaled_rows is None) != (self.gram_factor is None):
+            raise ValueError(
+                "the precision must be `factor` alone, or `scaled_rows` with `gram_factor`"
+            )
 
-    def __init__(self, outputs: int, columns: int, constant: float):
-        width = columns + (constant != 0.0)
+    def __init__(self, n_outputs: int, n_columns: int, constant: float):
+        width = n_columns + (constant != 0.0)
         self.constant = constant
         check_memory(
-            f"the weights of {width:,} columns and {outputs:,} outputs",
-            2 * 8 * outputs * width,
+            f"the weights of {width:,} columns and {n_outputs:,} outputs",
+            2 * 8 * n_outputs * width,
             "Select columns first, or learn fewer classes at a time.",
         )
-        self.mean, self.dual_sum = np.zeros((outputs, width)), np.zeros((outputs, width))
+        self.mean, self.dual_sum = np.zeros((n_outputs, width)), np.zeros((n_outputs, width))
         self.factor: Any = None
-        self.stack: Any = None
-        self.root: Any = None
+        self.scaled_rows: Any = None
+        self.gram_factor: Any = None
 
     @property
     def width(self) -> int:
-        """Number of weights of an output, the intercept's included."""
+        """Number of weights of an output, that of the constant column included."""
         return self.mean.shape[1]
 
     @property
-    def stacked(self) -> int:
-        """Rows of Z."""
-        return 0 if self.stack is None else self.stack.shape[0]
+    def n_scaled_rows(self) -> int:
+        """Number of rows of Z."""
+        return 0 if self.scaled_rows is None else self.scaled_rows.shape[0]
 
-    # ------------------------------------------------------------------ taking rows in
-    def absorb_factor(self, rows: Rows, row_weights: np.ndarray) -> None:
+    # ------------------------------------------------------------------ updating the precision
+    def add_rows(self, rows: Rows, row_weights: np.ndarray) -> None:
         """Add weight x x' to the precision, as a Cholesky factor."""
         check_room(self.width)
         self.absorb_gram(rows.gram(row_weights))
 
     def absorb_gram(self, precision: np.ndarray) -> None:
-        """The same, where the sum over the rows is there; it is written over."""
+        """Add a weighted Gram matrix of rows to the precision; the array is overwritten."""
         if self.factor is not None:
             precision += self.factor @ self.factor.T
         else:
             precision[np.diag_indices(self.width)] += 1.0
-            if self.stack is not None:
-                precision += _square(self.stack)
-        self.factor, self.stack, self.root = cholesky(precision), None, None
+            if self.scaled_rows is not None:
+                precision += _gram(self.scaled_rows)
+        self.factor, self.scaled_rows, self.gram_factor = cholesky(precision), None, None
 
-    def absorb_stack(self, rows: Rows, row_weights: np.ndarray) -> np.ndarray:
-        """Add weight x x' to the precision as rows of Z; return (I + Z Z')^-1 Z Z', the columns of
-        the new rows.
+    def add_scaled_rows(self, rows: Rows, row_weights: np.ndarray) -> np.ndarray:
+        """Add weight x x' to the precision as new rows of Z; return the columns of the new rows of
+        (I + Z Z')^-1 Z Z'.
         """
-        new, before = rows.scaled(np.sqrt(row_weights)), self.stacked
-        if self.stack is None:
-            self.stack = new
+        new_rows, n_before = rows.scale_rows(np.sqrt(row_weights)), self.n_scaled_rows
+        if self.scaled_rows is None:
+            self.scaled_rows = new_rows
         else:
-            both = [part if sp.issparse(part) else sp.csr_array(part) for part in (self.stack, new)]
-            self.stack = (
-                sp.csr_array(sp.vstack(both))
-                if sp.issparse(self.stack)
-                else np.vstack([self.stack, both[1].toarray()])
+            before, new = (
+                matrix if sp.issparse(matrix) else sp.csr_array(matrix)
+                for matrix in (self.scaled_rows, new_rows)
             )
-        gram = np.asfortranarray(inner_products(self.stack, self.stack))
-        own = gram[:, before:].copy()
+            self.scaled_rows = (
+                sp.csr_array(sp.vstack([before, new]))
+                if sp.issparse(self.scaled_rows)
+                else np.vstack([self.scaled_rows, new.toarray()])
+            )
+        gram = np.asfortranarray(inner_products(self.scaled_rows, self.scaled_rows))
+        new_columns = gram[:, n_before:].copy()
         gram[np.diag_indices(len(gram))] += 1.0
-        self.root = cholesky(gram)
-        return dpotrs(self.root, own, lower=1)[0]
+        self.gram_factor = cholesky(gram)
+        return dpotrs(self.gram_factor, new_columns, lower=1)[0]
 
-    # ------------------------------------------------------------------ asking
-    def whitening(self, count: int):
-        """Function that makes R^-1 x of the rows of a dense C-ordered array, which it overwrites;
-        `count` rows are to come.
+    # ------------------------------------------------------------------ products
+    def whitening(self, n_rows: int):
+        """Return a function that replaces each row x of a dense C-ordered array by R^-1 x; `n_rows`
+        is the number of rows it will be applied to.
         """
         if self.factor is None:
             return lambda dense: dense
-        if count < MANY * self.width:
+        if n_rows < INVERSE_ROWS_PER_COLUMN * self.width:
             return lambda dense: dtrsm(1.0, self.factor, dense.T, lower=1, overwrite_b=1).T
-        inverse = dtrtri(self.factor, lower=1)[0]  # products run faster than solutions
+        inverse = dtrtri(self.factor, lower=1)[0]
         return lambda dense: dtrmm(1.0, inverse, dense.T, lower=1, overwrite_b=1).T
 
     def unwhitened(self, weights: np.ndarray) -> np.ndarray:
-        """R^-T w for the rows of an array."""
+        """Return R^-T w for each row w of an array."""
         if self.factor is None:
             return weights
         return dtrsm(1.0, self.factor, weights.T, lower=1, trans_a=1).T
 
-    def covered(self, vectors: np.ndarray) -> np.ndarray:
-        """Sigma v for the rows of an array."""
+    def apply_covariance(self, vectors: np.ndarray) -> np.ndarray:
+        """Return Sigma v for each row v of an array."""
         if self.factor is not None:
             return dpotrs(self.factor, vectors.T, lower=1)[0].T
-        if self.stack is None:
+        if self.scaled_rows is None:
             return vectors.copy()
-        return vectors - self.returned(np.asarray(self.stack @ vectors.T))
+        return vectors - self.apply_covariance_to_rows(np.asarray(self.scaled_rows @ vectors.T))
 
-    def returned(self, coefficients: np.ndarray) -> np.ndarray:
-        """Sigma Z' c = Z' (I + Z Z')^-1 c for the columns c of an array, as rows."""
-        return (self.stack.T @ dpotrs(self.root, coefficients, lower=1)[0]).T
+    def apply_covariance_to_rows(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return Sigma Z' c = Z' (I + Z Z')^-1 c for each column c of an array, as rows."""
+        return (self.scaled_rows.T @ dpotrs(self.gram_factor, coefficients, lower=1)[0]).T
 
     def covariance(self) -> np.ndarray:
-        """Sigma as a whole; of shape (0, 0) where it is the identity."""
+        """Return Sigma as a full matrix; of shape (0, 0) if it is the identity."""
         if self.factor is None:
             return np.zeros((0, 0))
         lower = dpotri(self.factor, lower=1)[0]
         return np.ascontiguousarray(np.tril(lower) + np.tril(lower, -1).T)
 
     def variances(self, rows: Rows) -> np.ndarray:
-        """x' Sigma x of the rows."""
-        found = np.empty(rows.count)
+        """Return x' Sigma x of each row."""
+        variances = np.empty(rows.count)
         whiten = self.whitening(rows.count)
-        for span in rows.spans():
+        for rows_slice in rows.chunk_slices():
             if self.factor is not None or not rows.sparse:
-                part = rows.dense(span)
+                chunk = rows.to_dense(rows_slice)
             else:
-                part = Rows(rows.matrix[span], rows.constant).scaled()
-            found[span] = self._variances(part, whiten)
-        return np.maximum(found, TINY)
+                chunk = Rows(rows.matrix[rows_slice], rows.constant).scale_rows()
+            variances[rows_slice] = self._variances(chunk, whiten)
+        return np.maximum(variances, MIN_VARIANCE)
 
-    def _variances(self, part, whiten):
+    def _variances(self, chunk, whiten):
         if self.factor is not None:
-            part = whiten(part)
-            return np.einsum("ij,ij->i", part, part)
-        if sp.issparse(part):
-            square = part.power(2).sum(axis=1)
+            chunk = whiten(chunk)
+            return np.einsum("ij,ij->i", chunk, chunk)
+        if sp.issparse(chunk):
+            squared_norms = chunk.power(2).sum(axis=1)
         else:
-            square = np.einsum("ij,ij->i", part, part)
-        if self.stack is None:
-            return square
-        seen = inner_products(self.stack, part)
-        return square - (dtrsm(1.0, self.root, seen, lower=1) ** 2).sum(axis=0)
+            squared_norms = np.einsum("ij,ij->i", chunk, chunk)
+        if self.scaled_rows is None:
+            return squared_norms
+        products = inner_products(self.scaled_rows, chunk)
+        return squared_norms - (dtrsm(1.0, self.gram_factor, products, lower=1) ** 2).sum(axis=0)
 
     def diagonal(self) -> np.ndarray:
-        """Variance of each weight."""
+        """Return the variance of each weight."""
         if self.factor is not None:
             return np.ascontiguousarray(dpotri(self.factor, lower=1)[0].diagonal())
-        found = np.ones(self.width)
-        if self.stack is not None:
-            columns = sp.csc_array(self.stack) if sp.issparse(self.stack) else self.stack
-            step = max(1, CHUNK // self.stacked)
+        variances = np.ones(self.width)
+        if self.scaled_rows is not None:
+            columns = (
+                sp.csc_array(self.scaled_rows)
+                if sp.issparse(self.scaled_rows)
+                else self.scaled_rows
+            )
+            step = max(1, CHUNK_SIZE // self.n_scaled_rows)
             for start in range(0, self.width, step):
-                part = columns[:, start : start + step]
-                part = part.toarray() if sp.issparse(part) else np.asfortranarray(part)
-                seen = dtrsm(1.0, self.root, part, lower=1)
-                found[start : start + step] -= (seen**2).sum(axis=0)
-        return np.maximum(found, TINY)
+                chunk = columns[:, start : start + step]
+                chunk = chunk.toarray() if sp.issparse(chunk) else np.asfortranarray(chunk)
+                solved = dtrsm(1.0, self.gram_factor, chunk, lower=1)
+                variances[start : start + step] -= (solved**2).sum(axis=0)
+        return np.maximum(variances, MIN_VARIANCE)
 
 
-def _square(stack) -> np.ndarray:
-    """Z' Z."""
-    return (stack.T @ stack).toarray() if sp.issparse(stack) else stack.T @ stack
+def _gram(rows) -> np.ndarray:
+    """Return Z'Z as a dense array."""
+    return (rows.T @ rows).toarray() if sp.issparse(rows) else rows.T @ rows
 
 
 def cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Lower Cholesky factor of a matrix that is at least I; rounding may cost it that, so it is
-    lifted once.
+    """Return the lower Cholesky factor of a matrix that is at least I in exact arithmetic; if
+    rounding makes it fail, try once more with a larger diagonal.
     """
-    factor, failed = dpotrf(matrix.copy(order="F"), lower=1, clean=1, overwrite_a=1)
-    if failed:
+    factor, info = dpotrf(matrix.copy(order="F"), lower=1, clean=1, overwrite_a=1)
+    if info:
         matrix[np.diag_indices(len(matrix))] += np.finfo(float).eps * np.trace(matrix) / len(matrix)
-        factor, failed = dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
-    if failed or not np.isfinite(factor).all():
+        factor, info = dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
+    if info or not np.isfinite(factor).all():
         raise FloatingPointError(
             "the precision is not positive definite in double precision: columns differ too much "
             "in scale, or are too large. Scale the columns."
@@ -203,11 +215,11 @@ def cholesky(matrix: np.ndarray) -> np.ndarray:
     return factor
 
 
-def check_room(width: int) -> None:
-    """Refuse a full covariance that cannot fit into memory."""
+def check_room(n_columns: int) -> None:
+    """Raise a MemoryError if a full covariance does not fit into memory."""
     check_memory(
-        f"a full covariance of {width:,} columns",
-        3 * 8 * width**2,
+        f"a full covariance of {n_columns:,} columns",
+        3 * 8 * n_columns**2,
         "Pass fewer rows than columns, or use SparseBCWClassifier or "
         "AROWClassifier(covariance='diagonal').",
     )

@@ -1,8 +1,8 @@
-"""One batch of confidence-weighted learning: the precision takes the rows in, then sweeps of dual
-coordinate ascent move the means.
+"""Update of the Gaussian by one batch: add its rows to the precision, then run sweeps of dual
+coordinate ascent on the means.
 
-Three ways to the same means: whitened rows (`cholesky`), the Gram matrix of the rows (`kernel`),
-sparse rows as they are (`raw`).
+Three solvers compute the same means, from whitened rows (`cholesky`), from the Gram matrix of the
+rows (`kernel`), or from sparse rows without whitening (`raw`).
 """
 
 from typing import NamedTuple
@@ -14,11 +14,13 @@ from tamis.methods.batch_confidence_weighted.belief import Belief
 from tamis.methods.batch_confidence_weighted.loop import sweep_kernel, sweep_raw, sweep_whitened
 from tamis.methods.batch_confidence_weighted.rows import Rows
 
-SPARSE = 0.25  # share of entries below which sparse rows are swept as they are
+SPARSE = 0.25  # density of sparse rows below which "auto" chooses "raw"
 
 
 class Dual(NamedTuple):
-    """The box of the dual: signs (rows, outputs), and for each row its bound and its ridge."""
+    """The dual of the hinge losses: signs (rows, outputs), and for each row the upper bound U and
+    ridge D of its dual variable.
+    """
 
     signs: np.ndarray
     bounds: np.ndarray
@@ -26,27 +28,29 @@ class Dual(NamedTuple):
     squared: bool
 
     def losses(self, scores: np.ndarray) -> np.ndarray:
-        """Loss of each output, over all rows."""
-        short = np.maximum(1.0 - self.signs * scores, 0.0)
+        """Return the loss of each output, summed over the rows."""
+        slack = np.maximum(1.0 - self.signs * scores, 0.0)
         if self.squared:
-            return (0.5 / self.ridges) @ short**2
-        return self.bounds @ short
+            return (0.5 / self.ridges) @ slack**2
+        return self.bounds @ slack
 
     def gains(self, alpha: np.ndarray) -> np.ndarray:
-        """The part of the dual that depends on the dual variables alone, of each output."""
+        """Return the terms of the dual objective that depend on alpha only: sum alpha - D alpha^2 /
+        2, for each output.
+        """
         return alpha.sum(axis=0) - 0.5 * self.ridges @ alpha**2
 
 
 def make_dual(signs: np.ndarray, costs: np.ndarray, squared: bool) -> Dual:
-    """The dual of the hinge or squared hinge loss with a cost C for each row."""
+    """Return the dual of the hinge or squared hinge loss with a cost C for each row."""
     if squared:
         return Dual(signs, np.full(len(costs), np.inf), 0.5 / costs, True)
     return Dual(signs, costs, np.zeros(len(costs)), False)
 
 
-class Outcome(NamedTuple):
-    """What a batch did: sweeps, the largest relative duality gap of the outputs, whether that is
-    small enough, and the figures of each sweep or round.
+class BatchResult(NamedTuple):
+    """Result of the sweeps over a batch: their number, the largest relative duality gap of the
+    outputs, whether it is at most `tol`, and a record of each sweep or round.
     """
 
     sweeps: int
@@ -65,92 +69,106 @@ class SweepOptions(NamedTuple):
 
 
 class Whitened:
-    """Sweeps over rows in coordinates in which the precision is I."""
+    """Sweeps over whitened rows: coordinates in which the precision is I."""
 
-    def __init__(self, belief: Belief, rows: Rows, dual: Dual, start, keep: bool):
-        self.belief, self.rows, self.dual, self.start = belief, rows, dual, start
-        self.begun = start if belief.factor is None else start @ belief.factor
-        self.weights = self.begun.copy()
+    def __init__(self, posterior: Belief, rows: Rows, dual: Dual, start, keep: bool):
+        self.posterior, self.rows, self.dual, self.start = posterior, rows, dual, start
+        self.start_weights = start if posterior.factor is None else start @ posterior.factor
+        self.weights = self.start_weights.copy()
         self.alpha = np.zeros(dual.signs.shape)
-        self.whiten, self.kept = belief.whitening(rows.count), None
+        self.whiten, self.whitened_rows = posterior.whitening(rows.count), None
         if keep:
-            self.kept = np.empty((rows.count, rows.width))
-            for span in rows.spans():
-                self.kept[span] = self.whiten(rows.dense(span))
+            self.whitened_rows = np.empty((rows.count, rows.width))
+            for rows_slice in rows.chunk_slices():
+                self.whitened_rows[rows_slice] = self.whiten(rows.to_dense(rows_slice))
 
     def sweep(self, order) -> None:
-        """Visit every row once."""
-        given = (self.dual.signs, self.dual.bounds, self.dual.ridges, self.alpha, self.weights)
-        if self.kept is not None:
-            sweep_whitened(self.kept, order, np.arange(self.rows.count), *given)
+        """Run one sweep over the rows in `order`."""
+        dual_arrays = (
+            self.dual.signs,
+            self.dual.bounds,
+            self.dual.ridges,
+            self.alpha,
+            self.weights,
+        )
+        if self.whitened_rows is not None:
+            sweep_whitened(self.whitened_rows, order, np.arange(self.rows.count), *dual_arrays)
             return
-        straight = np.array_equal(order, np.arange(len(order)))
-        for span in self.rows.spans():
-            part = self.whiten(self.rows.dense(span if straight else order[span]))
-            sweep_whitened(part, np.arange(len(part)), order[span], *given)
+        in_order = np.array_equal(order, np.arange(len(order)))
+        for rows_slice in self.rows.chunk_slices():
+            chunk = self.whiten(self.rows.to_dense(rows_slice if in_order else order[rows_slice]))
+            sweep_whitened(chunk, np.arange(len(chunk)), order[rows_slice], *dual_arrays)
 
     def mean(self):
         """Means of the outputs."""
-        return self.belief.unwhitened(self.weights)
+        return self.posterior.unwhitened(self.weights)
 
     def dual_sum(self):
         """Sums of alpha y x."""
-        moved = self.weights - self.begun
-        return moved if self.belief.factor is None else moved @ self.belief.factor.T
+        change = self.weights - self.start_weights
+        return change if self.posterior.factor is None else change @ self.posterior.factor.T
 
     def scores(self, mean):
         """Scores of all rows."""
-        return self.rows.scores(mean) if self.kept is None else self.kept @ self.weights.T
+        return (
+            self.rows.scores(mean)
+            if self.whitened_rows is None
+            else self.whitened_rows @ self.weights.T
+        )
 
 
 class Kernel:
-    """Sweeps over the Gram matrix of the rows under the covariance: nothing of width squared."""
+    """Sweeps with the Gram matrix X Sigma X' of the rows, without an array of width squared."""
 
-    def __init__(self, belief: Belief, rows: Rows, dual: Dual, start, gram, row_weights):
-        self.belief, self.rows, self.dual, self.start = belief, rows, dual, start
-        self.roots = np.sqrt(row_weights)
-        self.gram = np.ascontiguousarray(gram[-rows.count :] / np.outer(self.roots, self.roots))
+    def __init__(self, posterior: Belief, rows: Rows, dual: Dual, start, gram, row_weights):
+        self.posterior, self.rows, self.dual, self.start = posterior, rows, dual, start
+        self.weight_roots = np.sqrt(row_weights)
+        self.gram = np.ascontiguousarray(
+            gram[-rows.count :] / np.outer(self.weight_roots, self.weight_roots)
+        )
         self.alpha = np.zeros(dual.signs.shape)
-        self.now = np.ascontiguousarray(rows.scores(start).T)
+        self.current_scores = np.ascontiguousarray(rows.scores(start).T)
 
     def sweep(self, order) -> None:
-        """Visit every row once."""
+        """Run one sweep over the rows in `order`."""
         dual = self.dual
-        sweep_kernel(self.gram, order, dual.signs, dual.bounds, dual.ridges, self.alpha, self.now)
+        sweep_kernel(
+            self.gram, order, dual.signs, dual.bounds, dual.ridges, self.alpha, self.current_scores
+        )
 
     def mean(self):
-        """Means of the outputs: Sigma Z' = Z' (I + Z Z')^-1."""
-        own = np.zeros((self.belief.stacked, self.dual.signs.shape[1]))
-        own[-self.rows.count :] = self.alpha * self.dual.signs / self.roots[:, None]
-        return self.start + self.belief.returned(own)
+        """Return the means of the outputs, by Sigma Z' = Z' (I + Z Z')^-1."""
+        coefficients = np.zeros((self.posterior.n_scaled_rows, self.dual.signs.shape[1]))
+        coefficients[-self.rows.count :] = self.alpha * self.dual.signs / self.weight_roots[:, None]
+        return self.start + self.posterior.apply_covariance_to_rows(coefficients)
 
     def dual_sum(self):
         """Sums of alpha y x."""
-        return self.rows.combined(self.alpha * self.dual.signs)
+        return self.rows.weighted_sum(self.alpha * self.dual.signs)
 
     def scores(self, mean):
         """Scores of all rows."""
-        return self.now.T
+        return self.current_scores.T
 
 
 class Raw:
-    """Sweeps over sparse rows as they are, with the covariance in full or the identity."""
+    """Sweeps over sparse rows without whitening, with a full covariance matrix or the identity."""
 
-    def __init__(self, belief: Belief, rows: Rows, dual: Dual, start):
+    def __init__(self, posterior: Belief, rows: Rows, dual: Dual, start):
         self.rows, self.dual, self.start = rows, dual, start
-        self.sparse = rows.scaled() if rows.sparse else sp.csr_array(rows.dense(slice(None)))
+        self.sparse = rows.scale_rows() if rows.sparse else sp.csr_array(rows.to_dense(slice(None)))
         self.sparse.sum_duplicates()
-        self.sigma = belief.covariance()
-        self.squares = np.full(rows.count, np.nan)
+        self.sigma = posterior.covariance()
+        self.squared_norms = np.full(rows.count, np.nan)
         self.alpha, self.now = np.zeros(dual.signs.shape), start.copy()
 
     def sweep(self, order) -> None:
-        """Visit every row once."""
-        index = np.uint64 if self.sparse.indices.itemsize == 8 else np.uint32
+        """Run one sweep over the rows in `order`."""
+        index_dtype = np.uint64 if self.sparse.indices.itemsize == 8 else np.uint32
         rows, dual = self.sparse, self.dual
-        csr = (rows.data, rows.indices.view(index), rows.indptr.astype(np.uint64))
+        csr = (rows.data, rows.indices.view(index_dtype), rows.indptr.astype(np.uint64))
         box = (dual.signs, dual.bounds, dual.ridges)
-        sweep_raw(*csr, order, self.sigma, *box, self.alpha, self.squares, self.now)
+        sweep_raw(*csr, order, self.sigma, *box, self.alpha, self.squared_norms, self.now)
 
     def mean(self):
         """Means of the outputs."""
@@ -158,73 +176,82 @@ class Raw:
 
     def dual_sum(self):
         """Sums of alpha y x."""
-        return self.rows.combined(self.alpha * self.dual.signs)
+        return self.rows.weighted_sum(self.alpha * self.dual.signs)
 
     def scores(self, mean):
         """Scores of all rows."""
         return self.rows.scores(mean)
 
 
-def choose(belief: Belief, rows: Rows, solver: str) -> str:
-    """The way for a batch: that of least memory first, then that of least work."""
+def choose_solver(posterior: Belief, rows: Rows, solver: str) -> str:
+    """Return the solver for a batch: the one of least memory, then the one of least work."""
     if solver != "auto":
         return solver
-    if belief.factor is None and belief.stacked + rows.count < rows.width:
+    if posterior.factor is None and posterior.n_scaled_rows + rows.count < rows.width:
         return "kernel"
-    thin = rows.sparse and rows.matrix.nnz < SPARSE * rows.count * rows.columns
-    return "raw" if thin else "cholesky"
+    is_sparse = rows.sparse and rows.matrix.nnz < SPARSE * rows.count * rows.columns
+    return "raw" if is_sparse else "cholesky"
 
 
-def _prepare(belief: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions):
-    """Let the precision take the rows in, and set the sweeps up."""
-    way = choose(belief, rows, options.solver)
-    plain = not row_weights.any() and belief.factor is None and belief.stack is None
-    if way == "kernel" and not plain:
-        if belief.factor is not None or not row_weights.all():
+def _start_sweeps(posterior: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions):
+    """Add the rows to the precision, and return the sweeps of the chosen solver."""
+    solver_name = choose_solver(posterior, rows, options.solver)
+    is_identity = (
+        not row_weights.any() and posterior.factor is None and posterior.scaled_rows is None
+    )
+    if solver_name == "kernel" and not is_identity:
+        if posterior.factor is not None or not row_weights.all():
             raise ValueError(
-                "solver='kernel' has no way on from here: earlier batches left a full covariance, "
-                "or cov_C became 0 in mid-stream. "
-                "Use solver='auto', or keep cov_C."
+                "solver='kernel' cannot learn this batch: earlier batches made a full covariance, "
+                "or cov_C changed to 0 between batches. "
+                "Use solver='auto', or do not change cov_C."
             )
-        gram = belief.absorb_stack(rows, row_weights)
-        start = _prior_mean(belief, options)
-        return Kernel(belief, rows, dual, start, gram, row_weights)
-    if not plain:
-        belief.absorb_factor(rows, row_weights)
-    start = _prior_mean(belief, options)
-    if way == "raw" or (plain and rows.sparse):
-        return Raw(belief, rows, dual, start)
-    return Whitened(belief, rows, dual, start, keep=options.max_iter > 1)
+        gram = posterior.add_scaled_rows(rows, row_weights)
+        start = _prior_mean(posterior, options)
+        return Kernel(posterior, rows, dual, start, gram, row_weights)
+    if not is_identity:
+        posterior.add_rows(rows, row_weights)
+    start = _prior_mean(posterior, options)
+    if solver_name == "raw" or (is_identity and rows.sparse):
+        return Raw(posterior, rows, dual, start)
+    return Whitened(posterior, rows, dual, start, keep=options.max_iter > 1)
 
 
-def _prior_mean(belief: Belief, options: SweepOptions) -> np.ndarray:
-    """The means that a batch starts from."""
-    return belief.mean if options.prior_mean == "last" else belief.covered(belief.dual_sum)
+def _prior_mean(posterior: Belief, options: SweepOptions) -> np.ndarray:
+    """Return the prior mean of a batch."""
+    return (
+        posterior.mean
+        if options.prior_mean == "last"
+        else posterior.apply_covariance(posterior.dual_sum)
+    )
 
 
 def learn_batch(
-    belief: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions, order_of
-) -> Outcome:
-    """Learn one batch: sweeps in the orders that `order_of` names, until the gap is at most `tol`
-    times the objective. `row_weights` are those of the rows in the precision.
+    posterior: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions, sweep_order
+) -> BatchResult:
+    """Update the Gaussian by one batch: run sweeps until the gap is at most `tol` times the
+    objective.
+
+    `row_weights` are the weights of the rows in the precision; ``sweep_order(t)`` is the order of
+    the rows in sweep t.
     """
-    way, tol = _prepare(belief, rows, dual, row_weights, options), options.tol
+    way, tol = _start_sweeps(posterior, rows, dual, row_weights, options), options.tol
     history: list[dict] = []
-    for turn in range(1, options.max_iter + 1):
-        way.sweep(order_of(turn))
+    for sweep_number in range(1, options.max_iter + 1):
+        way.sweep(sweep_order(sweep_number))
         mean, dual_sum = way.mean(), way.dual_sum()
-        record = _figures(way, mean, dual_sum)
+        record = _evaluate(way, mean, dual_sum)
         check_finite(record["objective"])
-        history.append({"pass": turn, **record})
+        history.append({"pass": sweep_number, **record})
         if tol is not None and record["gap"] <= tol:
             break
-    belief.mean, belief.dual_sum = mean, belief.dual_sum + dual_sum
+    posterior.mean, posterior.dual_sum = mean, posterior.dual_sum + dual_sum
     gap = history[-1]["gap"]
-    return Outcome(len(history), gap, tol is None or gap <= tol, history)
+    return BatchResult(len(history), gap, tol is None or gap <= tol, history)
 
 
 def check_finite(objective: float) -> None:
-    """Refuse to go on with numbers that have overflown."""
+    """Raise a FloatingPointError if the objective has overflowed."""
     if not np.isfinite(objective):
         raise FloatingPointError(
             "the objective became infinite or nan: the numbers in X are too large for double "
@@ -232,10 +259,10 @@ def check_finite(objective: float) -> None:
         )
 
 
-def _figures(way, mean, dual_sum) -> dict:
-    """Objective, dual and relative gap, summed over the outputs (the gap: of the worst output)."""
-    half = 0.5 * np.einsum("ij,ij->i", dual_sum, mean - way.start)
-    primal = half + way.dual.losses(way.scores(mean))
-    dual = -half + way.dual.gains(way.alpha) - np.einsum("ij,ij->i", dual_sum, way.start)
+def _evaluate(sweeps, mean, dual_sum) -> dict:
+    """Return the objective and dual, summed over the outputs, and the largest relative gap."""
+    half = 0.5 * np.einsum("ij,ij->i", dual_sum, mean - sweeps.start)
+    primal = half + sweeps.dual.losses(sweeps.scores(mean))
+    dual = -half + sweeps.dual.gains(sweeps.alpha) - np.einsum("ij,ij->i", dual_sum, sweeps.start)
     gap = (primal - dual) / np.maximum(np.abs(primal), np.finfo(float).tiny)
     return {"objective": float(primal.sum()), "dual": float(dual.sum()), "gap": float(gap.max())}

@@ -1,5 +1,5 @@
-"""What the batch models of the confidence-weighted family share: parameters, the walk from rows to
-a batch, and what a fit shows.
+"""Base class of the batch confidence-weighted classifiers: shared parameters, and `fit` and
+`partial_fit` on one batch.
 """
 
 from typing import Any, ClassVar
@@ -13,12 +13,14 @@ from tamis.base.estimators.estimator import take
 from tamis.base.estimators.margins import Margins
 from tamis.base.parameters import ABOVE, BOOL, NUMBER, RANDOM, Seed, estimator, parameter
 from tamis.base.validation import warn_user
-from tamis.methods.batch_confidence_weighted.dual import Dual, Outcome, make_dual
+from tamis.methods.batch_confidence_weighted.dual import BatchResult, Dual, make_dual
 from tamis.system.schema import count, figure, records
 from tamis.system.threads import locked
 
-COST = "Cost of the loss of a row. The squared hinge costs C times its square, as in liblinear."
-NOTHING = Outcome(0, 0.0, True, [])  # of a batch without rows
+C_DESCRIPTION = (
+    "Cost of the loss of a row. The squared hinge costs C times its square, as in liblinear."
+)
+EMPTY_BATCH = BatchResult(0, 0.0, True, [])  # result of a batch without rows
 
 
 @estimator(kw_only=True)
@@ -31,14 +33,14 @@ class BatchModel(Margins, WeightedClassifier):
     tol: float | None = parameter(
         1e-3,
         [NUMBER, None],
-        "Largest duality gap, as a share of the objective, at which sweeps end. None makes all of "
-        "them.",
+        "Sweeps end at a duality gap of at most this fraction of the objective. None runs "
+        "`max_iter` sweeps.",
     )
     fit_intercept: bool = parameter(
         True,
         [BOOL],
         "Whether to append a constant column, to each block where there are blocks. It is "
-        "regularised, as in liblinear, takes part in the covariance, and is not counted.",
+        "regularised, as in liblinear, has a covariance, and does not count as a feature.",
     )
     intercept_scaling: float = parameter(1.0, [ABOVE], "Value of the constant column.")
     random_state: Seed = parameter(None, [RANDOM], "Seed of the order of the rows in each sweep.")
@@ -57,25 +59,26 @@ class BatchModel(Margins, WeightedClassifier):
         support_ : ndarray of int
             Indices of the features with a weight other than 0; for several outputs the union.
         gap_ : float
-            Duality gap at the end of the last batch, as a share of the objective, of the worst
-            output.
+            Duality gap at the end of the last batch, as a fraction of the objective; the largest
+            of all outputs.
         n_iter_ : int
-            Sweeps over the last batch, of the output with most.
+            Number of sweeps over the last batch; the largest of all outputs.
         history_ : list of dict
-            What happened in the last batch.
+            Record of the sweeps over the last batch.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
 
     def _fit(self, X, y, sample_weight):
-        """Learn all rows as one batch; what was learnt before is forgotten."""
-        return self._take_batch(X, y, sample_weight, whole=True)
+        """Fit to all rows as one batch, from the prior."""
+        return self._learn_batch(X, y, sample_weight, is_fit=True)
 
     @locked
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from the rows as the next batch of a stream; unlike in the online models, the cut
-        into batches matters.
+        """Update the model by the rows as the next batch of a stream.
+
+        Unlike in the online models, the result depends on the division into batches.
 
         Parameters
         ----------
@@ -92,54 +95,58 @@ class BatchModel(Margins, WeightedClassifier):
         -------
         self : object
         """
-        return self._take_batch(X, y, sample_weight, whole=False, classes=classes)
+        return self._learn_batch(X, y, sample_weight, is_fit=False, classes=classes)
 
-    def _take_batch(self, X, y, sample_weight, *, whole: bool, **classes):
-        """Check, prepare, learn, store: the model changes once all went well."""
+    def _learn_batch(self, X, y, sample_weight, *, is_fit: bool, **classes):
+        """Validate the rows, learn the batch, and set the attributes if no error occurred."""
         self._validate_params()
-        again = not whole and "_belief" in vars(self)
-        known, belief = (self._targets, self._belief) if again else (None, None)
-        taken = take(self, X, y, sample_weight, whole=whole, known=known, **classes)
-        signs = taken.targets.signs(taken.columns)
-        belief, done = self._learn(taken.rows, signs, taken.weights, belief, whole)
+        continues = not is_fit and "_belief" in vars(self)
+        known_targets, posterior = (self._targets, self._belief) if continues else (None, None)
+        training = take(self, X, y, sample_weight, whole=is_fit, known=known_targets, **classes)
+        signs = training.targets.signs(training.columns)
+        posterior, result = self._learn(training.rows, signs, training.weights, posterior, is_fit)
         self.__dict__.update(
-            _targets=taken.targets,
-            _belief=belief,
-            n_iter_=done.sweeps,
-            gap_=done.gap,
-            history_=list(done.history),
+            _targets=training.targets,
+            _belief=posterior,
+            n_iter_=result.sweeps,
+            gap_=result.gap,
+            history_=list(result.history),
         )
         return self
 
-    def _learn(self, matrix, signs, weights, belief, whole: bool) -> tuple[Any, Outcome]:
-        """A belief that has taken a batch in, a new one where there was none, and how it went."""
+    def _learn(self, matrix, signs, weights, posterior, is_fit: bool) -> tuple[Any, BatchResult]:
+        """Return the Gaussian updated by one batch (from the prior if None), and the result of the
+        sweeps.
+        """
         raise NotImplementedError
 
     def _dual(self, signs, weights) -> Dual:
         return make_dual(signs, float(self.C) * weights, self.loss == "squared_hinge")
 
     def _constant(self) -> float:
-        """Value of the constant column."""
+        """Return the value of the constant column; 0 if there is none."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
-    def _orders(self, count: int, *, first: bool, later: bool):
-        """Function from the number of a sweep to the order of its rows: shuffled in the first sweep
-        or not, and in later ones.
+    def _orders(self, n_rows: int, *, shuffle_first: bool, shuffle_later: bool):
+        """Return a function that maps the number of a sweep to the order of its rows; the flags say
+        whether to shuffle the first sweep and the later ones.
         """
         random = check_random_state(self.random_state)
-        return lambda turn: (
-            random.permutation(count) if (first if turn == 1 else later) else np.arange(count)
+        return lambda sweep: (
+            random.permutation(n_rows)
+            if (shuffle_first if sweep == 1 else shuffle_later)
+            else np.arange(n_rows)
         )
 
     def _warn_unfinished(self, gap: float) -> None:
         warn_user(
-            f"{type(self).__name__} made all {self.max_iter} sweeps, and its relative duality gap "
-            f"is still {gap:.2g}, above tol={self.tol:g}. "
+            f"{type(self).__name__} made all {self.max_iter} sweeps without convergence: its "
+            f"relative duality gap is {gap:.2g}, above tol={self.tol:g}. "
             "Raise max_iter or tol, lower C, or scale the columns.",
             ConvergenceWarning,
         )
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ fitted attributes
     def _fitted(self, name: str):
         if "_belief" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")

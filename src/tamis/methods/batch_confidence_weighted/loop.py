@@ -1,9 +1,9 @@
-"""Sweeps of dual coordinate ascent over a batch: rows in whitened coordinates, through their Gram
-matrix, or as they are.
+"""Compiled sweeps of dual coordinate ascent over a batch: on whitened rows, on the Gram matrix of
+the rows, or on sparse rows without whitening.
 
-All outputs are visited at each row, so that a row is read once. `alpha` is (rows, outputs),
-`bounds` and `ridges` are the box and the quadratic part of the dual of each row: (C, 0) for the
-hinge loss, (inf, 1 / 2C) for the squared one.
+A sweep updates all outputs at each row, so that it reads a row once. `alpha` is (rows, outputs).
+`bounds` and `ridges` are the upper bound and the quadratic coefficient of the dual variable of each
+row: (C, 0) for the hinge loss, (inf, 1 / 2C) for the squared hinge.
 """
 
 import numpy as np
@@ -15,58 +15,63 @@ ONE = np.uint64(1)
 
 
 @helper
-def climbed(alpha, short, curvature, ridge, bound):
-    """The dual variable after its step: `short` is how far the margin lies below 1.
+def maximize_coordinate(alpha, slack, curvature, ridge, bound):
+    """Return the value of one dual variable that maximises the dual; `slack` is 1 - margin.
 
-    A row without length goes to its bound.
+    The maximiser for a row of zeros is its bound.
     """
     curvature += ridge
     if curvature <= 0.0:
         return bound
-    return min(max(alpha + (short - ridge * alpha) / curvature, 0.0), bound)
+    return min(max(alpha + (slack - ridge * alpha) / curvature, 0.0), bound)
 
 
 @compiled
-def sweep_whitened(rows, order, numbers, signs, bounds, ridges, alpha, weights):
-    """Visit dense rows in `order`; row k of `rows` is row `numbers[k]` of the batch.
+def sweep_whitened(rows, order, batch_index, signs, bounds, ridges, alpha, weights):
+    """Run one sweep over dense whitened rows in `order`; row k of `rows` is row `batch_index[k]` of
+    the batch.
 
-    `weights` is (outputs, columns).
+    `weights` (outputs, columns) is updated.
     """
     for r in range(np.uint64(order.shape[0])):
         k = np.uint64(order[r])
-        i = np.uint64(numbers[k])
+        i = np.uint64(batch_index[k])
         row = rows[k]
-        square = product(row, row)
+        squared_norm = product(row, row)
         for c in range(np.uint64(weights.shape[0])):
             sign, old = signs[i, c], alpha[i, c]
-            new = climbed(old, 1.0 - sign * product(row, weights[c]), square, ridges[i], bounds[i])
+            new = maximize_coordinate(
+                old, 1.0 - sign * product(row, weights[c]), squared_norm, ridges[i], bounds[i]
+            )
             if new != old:
                 alpha[i, c] = new
-                move = sign * (new - old)
+                change = sign * (new - old)
                 for j in range(np.uint64(row.shape[0])):
-                    weights[c, j] += move * row[j]
+                    weights[c, j] += change * row[j]
 
 
 @compiled
 def sweep_kernel(gram, order, signs, bounds, ridges, alpha, scores):
-    """Visit the rows of a Gram matrix; `scores` (outputs, rows) are kept up to date."""
+    """Run one sweep with the Gram matrix of the rows; `scores` (outputs, rows) is updated."""
     for r in range(np.uint64(order.shape[0])):
         i = np.uint64(order[r])
         for c in range(np.uint64(scores.shape[0])):
             sign, old = signs[i, c], alpha[i, c]
-            new = climbed(old, 1.0 - sign * scores[c, i], gram[i, i], ridges[i], bounds[i])
+            new = maximize_coordinate(
+                old, 1.0 - sign * scores[c, i], gram[i, i], ridges[i], bounds[i]
+            )
             if new != old:
                 alpha[i, c] = new
-                move = sign * (new - old)
+                change = sign * (new - old)
                 for j in range(np.uint64(gram.shape[0])):
-                    scores[c, j] += move * gram[i, j]
+                    scores[c, j] += change * gram[i, j]
 
 
 @helper
-def spread(data, indices, first, last, sigma, move, mean):
-    """Add `move * Sigma x` to the mean; an empty Sigma is the identity."""
+def add_covariance_product(data, indices, first, last, sigma, change, mean):
+    """Add `change * Sigma x` to the mean for a sparse row x; an empty Sigma is the identity."""
     for k in range(first, last):
-        scaled = move * data[k]
+        scaled = change * data[k]
         if sigma.shape[0]:
             column = sigma[indices[k]]
             for j in range(np.uint64(mean.shape[0])):
@@ -76,25 +81,28 @@ def spread(data, indices, first, last, sigma, move, mean):
 
 
 @helper
-def squared(data, indices, first, last, sigma):
-    """x' Sigma x of a sparse row."""
+def quadratic_form(data, indices, first, last, sigma):
+    """Return x' Sigma x of a sparse row."""
     total = 0.0
     for k in range(first, last):
         if sigma.shape[0]:
             column = sigma[indices[k]]
-            part = 0.0
+            product = 0.0
             for m in range(first, last):
-                part += column[indices[m]] * data[m]
-            total += part * data[k]
+                product += column[indices[m]] * data[m]
+            total += product * data[k]
         else:
             total += data[k] * data[k]
     return total
 
 
 @compiled
-def sweep_raw(data, indices, indptr, order, sigma, signs, bounds, ridges, alpha, squares, mean):
-    """Visit sparse rows as they are; `squares` holds x' Sigma x of rows that needed it so far, nan
-    for the others.
+def sweep_raw(
+    data, indices, indptr, order, sigma, signs, bounds, ridges, alpha, squared_norms, mean
+):
+    """Run one sweep over sparse rows; `mean` (outputs, columns) is updated.
+
+    `squared_norms` caches x' Sigma x of the rows; it is nan until the first step of a row needs it.
     """
     for r in range(np.uint64(order.shape[0])):
         i = np.uint64(order[r])
@@ -104,12 +112,14 @@ def sweep_raw(data, indices, indptr, order, sigma, signs, bounds, ridges, alpha,
             for k in range(first, last):
                 score += mean[c, indices[k]] * data[k]
             sign, old = signs[i, c], alpha[i, c]
-            short = 1.0 - sign * score
-            if old == 0.0 and short <= 0.0:
+            slack = 1.0 - sign * score
+            if old == 0.0 and slack <= 0.0:
                 continue
-            if np.isnan(squares[i]):
-                squares[i] = squared(data, indices, first, last, sigma)
-            new = climbed(old, short, squares[i], ridges[i], bounds[i])
+            if np.isnan(squared_norms[i]):
+                squared_norms[i] = quadratic_form(data, indices, first, last, sigma)
+            new = maximize_coordinate(old, slack, squared_norms[i], ridges[i], bounds[i])
             if new != old:
                 alpha[i, c] = new
-                spread(data, indices, first, last, sigma, sign * (new - old), mean[c])
+                add_covariance_product(
+                    data, indices, first, last, sigma, sign * (new - old), mean[c]
+                )

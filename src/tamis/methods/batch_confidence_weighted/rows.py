@@ -1,5 +1,5 @@
-"""The rows of a batch with their constant column: dense ones for BLAS, sparse ones never made dense
-as a whole.
+"""Rows of a batch with a constant column, and their products: BLAS for dense rows; sparse rows are
+converted to dense arrays in chunks only.
 """
 
 import numpy as np
@@ -8,13 +8,13 @@ from scipy.linalg.blas import dsyrk
 
 from tamis.system.memory import check_memory
 
-CHUNK = 1 << 20  # numbers of a dense piece of rows
-FILLED = 0.05  # share of entries above which a Gram matrix is faster through dense pieces
+CHUNK_SIZE = 1 << 20  # numbers in a dense chunk of rows: 8 MiB
+SPARSE_GRAM_DENSITY = 0.05  # above this density BLAS on dense chunks makes the Gram matrix faster
 
 
 class Rows:
-    """A dense array or SciPy CSR array, and the value of the constant column at its right (0:
-    none).
+    """Rows as a dense array or SciPy CSR array, and the value of a constant last column (0: no such
+    column).
     """
 
     def __init__(self, matrix, constant: float):
@@ -23,43 +23,48 @@ class Rows:
         self.count, self.columns = matrix.shape
         self.width = self.columns + (self.constant != 0.0)
 
-    def spans(self):
-        """Cuts of the rows into pieces that are small as dense arrays."""
-        step = max(64, CHUNK // self.width)
-        return [slice(start, min(start + step, self.count)) for start in range(0, self.count, step)]
+    def chunk_slices(self):
+        """Return slices that split the rows into chunks of about `CHUNK_SIZE` numbers."""
+        chunk_rows = max(64, CHUNK_SIZE // self.width)
+        return [
+            slice(start, min(start + chunk_rows, self.count))
+            for start in range(0, self.count, chunk_rows)
+        ]
 
-    def dense(self, rows) -> np.ndarray:
-        """Some rows with their constant as a new dense array of float64."""
-        part = self.matrix[rows]
-        filled = np.empty((part.shape[0], self.width))
-        filled[:, : self.columns] = part.toarray() if self.sparse else part
-        filled[:, self.columns :] = self.constant
-        return filled
+    def to_dense(self, rows) -> np.ndarray:
+        """Return selected rows with the constant column, as a new dense array of float64."""
+        selected = self.matrix[rows]
+        dense = np.empty((selected.shape[0], self.width))
+        dense[:, : self.columns] = selected.toarray() if self.sparse else selected
+        dense[:, self.columns :] = self.constant
+        return dense
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Inner products with weight vectors (outputs, width), as (rows, outputs)."""
-        own = np.ascontiguousarray(weights[:, : self.columns].T)
-        found = np.concatenate([part @ own for _, part in self._wide()])
-        return found + self.constant * weights[:, -1] if self.constant else found
+        """Return the inner products with weights (outputs, width), of shape (rows, outputs)."""
+        coef = np.ascontiguousarray(weights[:, : self.columns].T)
+        scores = np.concatenate([chunk @ coef for _, chunk in self._float64_chunks()])
+        return scores + self.constant * weights[:, -1] if self.constant else scores
 
-    def combined(self, coefficients: np.ndarray) -> np.ndarray:
-        """Sums of the rows by coefficients (rows, outputs), as (outputs, width)."""
+    def weighted_sum(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the sums of coefficient x for coefficients (rows, outputs), of shape (outputs,
+        width).
+        """
         total = np.zeros((coefficients.shape[1], self.width))
-        for rows, part in self._wide():
-            total[:, : self.columns] += (part.T @ coefficients[rows]).T
+        for rows, chunk in self._float64_chunks():
+            total[:, : self.columns] += (chunk.T @ coefficients[rows]).T
         total[:, self.columns :] = self.constant * coefficients.sum(axis=0)[:, None]
         return total
 
-    def _wide(self):
-        """The rows without the constant, for products in float64: at once, or dense float32 in
-        pieces, since NumPy would copy it whole.
+    def _float64_chunks(self):
+        """Return pairs of a slice and its rows without the constant, in float64: all rows at once,
+        or chunks of dense float32 rows, since NumPy would convert a copy of all of them.
         """
         if self.sparse or self.matrix.dtype == np.float64:
             return [(slice(None), self.matrix)]
-        return ((rows, self.matrix[rows].astype(np.float64)) for rows in self.spans())
+        return ((rows, self.matrix[rows].astype(np.float64)) for rows in self.chunk_slices())
 
     def gram(self, row_weights: np.ndarray) -> np.ndarray:
-        """Sum of weight x x' over the rows: its lower triangle, in Fortran's order."""
+        """Return the lower triangle of the sum of weight x x' over the rows, in Fortran order."""
         check_memory(
             f"the covariance of {self.width:,} columns",
             8 * self.width * self.width,
@@ -69,52 +74,52 @@ class Rows:
             return self._gram(row_weights)
         total = np.empty((self.width, self.width), order="F")
         total[:-1, :-1] = self._gram(row_weights)
-        total[-1] = self.constant * self.combined(row_weights[:, None])[0]
+        total[-1] = self.constant * self.weighted_sum(row_weights[:, None])[0]
         total[:-1, -1] = 0.0
         return total
 
     def _gram(self, row_weights):
-        """The part without the constant."""
-        if self.sparse and self.matrix.nnz < FILLED * self.count * self.columns:
-            half = Rows(self.matrix, 0.0).scaled(np.sqrt(row_weights))
-            return np.asfortranarray((half.T @ half).toarray())
+        """Return the same without the constant column."""
+        if self.sparse and self.matrix.nnz < SPARSE_GRAM_DENSITY * self.count * self.columns:
+            scaled = Rows(self.matrix, 0.0).scale_rows(np.sqrt(row_weights))
+            return np.asfortranarray((scaled.T @ scaled).toarray())
         return self._gram_dense(row_weights)
 
     def _gram_dense(self, row_weights):
-        """The part without the constant, by BLAS: at once where the weights are equal, else in
-        pieces of scaled rows.
+        """Return the same without the constant column, by BLAS: in one call if all weights are
+        equal, else in chunks of scaled rows.
         """
-        same = len(row_weights) and row_weights.min() == row_weights.max()
-        if same and not self.sparse and self.matrix.dtype == np.float64:
+        equal_weights = len(row_weights) and row_weights.min() == row_weights.max()
+        if equal_weights and not self.sparse and self.matrix.dtype == np.float64:
             return dsyrk(row_weights[0], self.matrix.T, lower=1)
         total = np.zeros((self.columns, self.columns), order="F")
-        for rows in self.spans():
-            part = self.dense(rows)[:, : self.columns] * np.sqrt(row_weights[rows])[:, None]
-            total = dsyrk(1.0, part.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+        for rows in self.chunk_slices():
+            chunk = self.to_dense(rows)[:, : self.columns] * np.sqrt(row_weights[rows])[:, None]
+            total = dsyrk(1.0, chunk.T, beta=1.0, c=total, lower=1, overwrite_c=1)
         return total
 
-    def scaled(self, factors: np.ndarray | None = None):
-        """The rows with their constant as float64, each times its factor."""
+    def scale_rows(self, factors: np.ndarray | None = None):
+        """Return the rows with the constant column in float64, each times its factor."""
         if not self.sparse:
-            whole = self.dense(slice(None))
-            return whole if factors is None else whole * factors[:, None]
-        whole = self.matrix.astype(np.float64)
+            scaled = self.to_dense(slice(None))
+            return scaled if factors is None else scaled * factors[:, None]
+        scaled = self.matrix.astype(np.float64)
         if self.constant:
-            whole = sp.csr_array(
-                sp.hstack([whole, sp.csr_array(np.full((self.count, 1), self.constant))])
+            scaled = sp.csr_array(
+                sp.hstack([scaled, sp.csr_array(np.full((self.count, 1), self.constant))])
             )
         if factors is not None:
-            whole.data *= np.repeat(factors, np.diff(whole.indptr))
-        return whole
+            scaled.data *= np.repeat(factors, np.diff(scaled.indptr))
+        return scaled
 
 
 def inner_products(a, b) -> np.ndarray:
-    """Inner products of all rows of `a` with all of `b`, each dense or sparse, in pieces."""
+    """Return the dense array a b' for dense or sparse `a` and `b`, computed in chunks."""
     if not sp.issparse(a):
         return np.asarray(a @ b.T)
-    found = np.empty((a.shape[0], b.shape[0]))
-    step = max(1, CHUNK // max(1, b.shape[0]))
-    for start in range(0, a.shape[0], step):
-        part = a[start : start + step] @ b.T
-        found[start : start + step] = part.toarray() if sp.issparse(part) else part
-    return found
+    products = np.empty((a.shape[0], b.shape[0]))
+    chunk_rows = max(1, CHUNK_SIZE // max(1, b.shape[0]))
+    for start in range(0, a.shape[0], chunk_rows):
+        chunk = a[start : start + chunk_rows] @ b.T
+        products[start : start + chunk_rows] = chunk.toarray() if sp.issparse(chunk) else chunk
+    return products

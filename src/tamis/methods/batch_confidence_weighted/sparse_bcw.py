@@ -1,5 +1,5 @@
-"""Sparse online-batch confidence-weighted learning (SBCW): features in groups, a covariance in
-blocks.
+"""SparseBCWClassifier: sparse batch confidence-weighted learning (SBCW), with features selected in
+blocks and one covariance for each block.
 """
 
 from copy import copy
@@ -12,28 +12,28 @@ from tamis.base.estimators.selector import Selector
 from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.base.validation import warn_user
 from tamis.methods.batch_confidence_weighted.belief import Belief
-from tamis.methods.batch_confidence_weighted.blocks import BlockBelief, score_blocks
-from tamis.methods.batch_confidence_weighted.cutting_planes import Options, learn_sparse
-from tamis.methods.batch_confidence_weighted.dual import Outcome, SweepOptions, learn_batch
-from tamis.methods.batch_confidence_weighted.estimator import COST, NOTHING, BatchModel
+from tamis.methods.batch_confidence_weighted.blocks import BlockPosterior, score_blocks
+from tamis.methods.batch_confidence_weighted.cutting_planes import SBCWOptions, learn_sparse
+from tamis.methods.batch_confidence_weighted.dual import BatchResult, SweepOptions, learn_batch
+from tamis.methods.batch_confidence_weighted.estimator import C_DESCRIPTION, EMPTY_BATCH, BatchModel
 from tamis.methods.batch_confidence_weighted.rows import Rows
 from tamis.numerics.hashing import merge_duplicates
 from tamis.system.schema import listing, part
 
-ROUNDS = 15  # of the paper
-SHRINK = 100.0  # cov_C=None is C over this
+N_ROUNDS = 15  # default number of rounds, as in the paper
+COV_C_DIVISOR = 100.0  # cov_C=None is C divided by this: more accurate than C in benchmarks
 
 
 @estimator
 class SparseBCWClassifier(Selector, BatchModel):
-    r"""Linear classifier that selects features in groups and keeps a covariance for each group:
+    r"""Linear classifier that selects features in blocks, with one covariance for each block:
     sparse BCW; with identity covariance, FGM.
 
-    Choose it for very many sparse columns and few wanted features: on text, with up to 150, it had
-    lower error than an L1-regularised SVM of as many; with more the two were within a point. Choose
-    `SieveClassifier` if the number of features should be found too. The defaults are those that
-    reproduce; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the method as printed,
-    which is far below an L1-regularised SVM.
+    Use it to select few features from very many sparse columns: on text, with up to 150 features,
+    its error was below that of an L1-regularised SVM with as many; with more the two were within a
+    point. Use `SieveClassifier` to choose the number of features too. The defaults reproduce the
+    comparison in the paper; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the method as
+    printed, with an accuracy far below that of an L1-regularised SVM.
 
     Rounds of a cutting-plane method each select the `block_size` columns of largest score
     :math:`(\sum_i \alpha_i y_i x_{ij})^2`, add their covariance :math:`\Sigma_k = (I + C_{cov}
@@ -50,15 +50,16 @@ class SparseBCWClassifier(Selector, BatchModel):
     See Also
     --------
     BCWClassifier : All features, with a full covariance.
-    SieveClassifier : Chooses the number of features by itself.
+    SieveClassifier : Chooses the number of features by cross-validation.
 
     Notes
     -----
-    A `partial_fit` call is one batch. Blocks without weight make room for new ones, so that at most
-    `n_features_to_select` are selected at any time. X is never made dense: what is held beside it
-    is a copy of the selected columns, one square matrix a block, and a number a row and block. The
-    variance of a margin is that of all selected features, also of those in blocks without weight;
-    `predict_confidence` goes by it, and there are no other probabilities.
+    A `partial_fit` call is one batch. It removes blocks with zero weights before it selects new
+    ones, so that at most `n_features_to_select` features are selected at any time. X is never
+    converted to a dense array: the memory in addition to X is a copy of the selected columns, one
+    square matrix for each block, and one number for each row and block. The variance of a margin
+    includes all selected features, also those in blocks with zero weights; `predict_confidence`
+    uses it, and there are no class probabilities.
 
     References
     ----------
@@ -82,154 +83,162 @@ class SparseBCWClassifier(Selector, BatchModel):
     True
     """
 
-    n_features_to_select: int = parameter(150, [COUNT], "Most features to select, for each output.")
+    n_features_to_select: int = parameter(
+        150, [COUNT], "Maximum number of selected features, for each output."
+    )
     block_size: int | None = parameter(
         None,
         [COUNT, None],
         "Features selected in a round; None is a fifteenth of `n_features_to_select`.",
     )
-    C: float = parameter(1.0, [ABOVE], COST)
+    C: float = parameter(1.0, [ABOVE], C_DESCRIPTION)
     cov_C: float | None = parameter(
         None,
         [NUMBER, None],
-        "What a row adds to the precision; None is C / 100. With C itself, blocks that are equally "
+        "Weight of a row in the precision; None is C / 100. With C itself, blocks that are equally "
         "useful are regularised too much.",
     )
     loss: str = parameter(
         "squared_hinge",
         [one_of("hinge", "squared_hinge")],
-        'Loss. With "hinge" dual variables reach their bound, and later rounds select as the '
-        "first.",
+        'Loss. With "hinge" the dual variables reach their bound, and later rounds score the '
+        "columns as the first round does.",
     )
     solver: str = parameter(
         "mkl",
         [one_of("mkl", "exact", "online")],
-        "How the blocks are solved for: with weights of the blocks that are renewed after each "
-        "sweep, by an exact line search at each row, or in one sweep by the steps of the paper; "
-        "then `partial_fit` walks the rows in their order.",
+        'Solver of the problem over all blocks: "mkl" updates weights of the blocks after each '
+        'sweep, "exact" uses an exact line search at each row, "online" is one sweep with the '
+        "steps of the paper, in the order of the rows in `partial_fit`.",
     )
     sigma: float | None = parameter(
         None,
         [ABOVE, None],
-        'Strength of the ridge part; None is 0.01, and 1 with ``solver="online"``, whose steps are '
-        "too long for less.",
+        'Strength of the ridge penalty; None is 0.01, and 1 with ``solver="online"``, because its '
+        "steps are too long for smaller values.",
     )
     criterion: str = parameter(
         "plain",
         [one_of("plain", "cov")],
-        'Score of a column; "cov" divides it by the precision of the column alone.',
+        'Score of a column; "cov" divides it by the precision of the single column.',
     )
     covariance: str = parameter(
         "block",
         [one_of("block", "identity")],
-        r'"identity" keeps :math:`\Sigma_k = I`: the feature generating machine (FGM).',
+        r'"identity" fixes :math:`\Sigma_k = I`: the feature generating machine (FGM).',
     )
     refit: bool = parameter(
         False,
         [BOOL],
-        "Whether to learn the final weights by a linear SVM (the same C and loss) on the selected "
-        "columns.",
+        "Whether to fit the final weights by a linear SVM (with the same C and loss) on the "
+        "selected columns.",
         kw_only=True,
     )
-    max_iter: int = parameter(100, [COUNT], "Most sweeps in a round.", kw_only=True)
+    max_iter: int = parameter(100, [COUNT], "Maximum number of sweeps in a round.", kw_only=True)
     theta_tol: float = parameter(
         0.0,
         [NUMBER],
-        "Rounds end early when the dual, theta, changes by at most this share (the paper's second "
-        "rule). 0 selects all `n_features_to_select`.",
+        "Rounds end early when the dual, theta, changes by at most this fraction (the paper's "
+        "second rule). 0 selects all `n_features_to_select`.",
         kw_only=True,
     )
-    # one belief an output
-    _contents: ClassVar[dict] = {"_belief": listing(part(BlockBelief, "columns"), "outputs")}
+    # one Gaussian for each output
+    _contents: ClassVar[dict] = {"_belief": listing(part(BlockPosterior, "columns"), "outputs")}
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
-            Means of the weights; zeros are exact. Made on demand.
+            Means of the weights; zeros are exact. Computed on access.
         variance_ : ndarray of shape (n_outputs, n_features)
-            Variances of the weights; 1, where all begin, for features that are not selected. Made
-            on demand.
+            Variances of the weights; 1, the prior, for features that are not selected. Computed
+            on access.
         blocks_ : list of ndarray
-            Selected features in the groups and order of their selection; for several outputs a
+            Selected features in the blocks and order of their selection; for several outputs a
             list of such lists.
         n_selected_ : int
             Number of selected features.
         n_active_ : int
             Number of those in blocks whose weights are not 0.
         history_ : list of dict
-            Per output and round of the last batch: theta (the dual), objective, gap, sweeps, and
-            features selected so far."""
+            Theta (the dual), objective, gap, sweeps, and number of features selected so far, for
+            each output and round of the last batch."""
 
-    def _learn(self, matrix, signs, weights, belief, whole) -> tuple[list[BlockBelief], Outcome]:
-        """One batch, output by output."""
-        beliefs = self._begun(belief, signs.shape[1], whole)
+    def _learn(
+        self, matrix, signs, weights, posterior, is_fit
+    ) -> tuple[list[BlockPosterior], BatchResult]:
+        """Update the Gaussian of each output by one batch."""
+        posteriors = self._current_posteriors(posterior, signs.shape[1], is_fit)
         if not len(weights):
-            return beliefs, NOTHING
-        walked = self.solver == "online"  # else the optimum is sought, which knows no order
-        settled = np.arange(len(weights))
-        if not walked:
-            matrix, signs, weights, settled = merge_duplicates(matrix, signs, weights)
-        row_weights, options, done = weights * self._cov_C(), self._options(matrix.shape[1]), []
-        shuffled = whole or not walked
-        for c, belief in enumerate(beliefs):
-            orders = self._orders(len(weights), first=shuffled, later=shuffled)
+            return posteriors, EMPTY_BATCH
+        in_row_order = self.solver == "online"  # the optimum does not depend on the order
+        original_rows = np.arange(len(weights))
+        if not in_row_order:
+            matrix, signs, weights, original_rows = merge_duplicates(matrix, signs, weights)
+        row_weights, options, results = weights * self._cov_C(), self._options(matrix.shape[1]), []
+        shuffle = is_fit or not in_row_order
+        for c, posterior in enumerate(posteriors):
+            orders = self._orders(len(weights), shuffle_first=shuffle, shuffle_later=shuffle)
             dual = self._dual(np.ascontiguousarray(signs[:, [c]]), weights)
 
-            def order_of(turn, orders=orders):
-                return settled[orders(turn)]
+            def sweep_order(sweep, orders=orders):
+                return original_rows[orders(sweep)]
 
-            done.append(learn_sparse(belief, matrix, dual, row_weights, options, order_of))
-            if self.refit and belief.blocks:
-                belief.final = self._refitted(matrix, dual, belief, orders)
-        return beliefs, self._together(done)
+            results.append(learn_sparse(posterior, matrix, dual, row_weights, options, sweep_order))
+            if self.refit and posterior.blocks:
+                posterior.refit_weights = self._refit_weights(matrix, dual, posterior, orders)
+        return posteriors, self._combine(results)
 
-    def _begun(self, beliefs, outputs: int, whole: bool) -> list[BlockBelief]:
-        """Beliefs that a batch may change."""
-        if self.refit and not whole:
+    def _current_posteriors(self, posteriors, n_outputs: int, is_fit: bool) -> list[BlockPosterior]:
+        """Return a copy of each output's Gaussian, or new ones at the first batch."""
+        if self.refit and not is_fit:
             raise ValueError(
                 f"{type(self).__name__}: refit=True needs all rows at once; use fit, or "
                 "partial_fit with refit=False."
             )
         constant = self._constant()
-        if beliefs is None:
-            return [BlockBelief(constant) for _ in range(outputs)]
-        if beliefs[0].constant != constant:
+        if posteriors is None:
+            return [BlockPosterior(constant) for _ in range(n_outputs)]
+        if posteriors[0].constant != constant:
             raise ValueError(
-                f"{type(self).__name__}: the intercept's column changed since the first batch; "
-                "call fit."
+                f"{type(self).__name__}: fit_intercept or intercept_scaling changed since the "
+                "first batch; call fit."
             )
-        return [copy(belief) for belief in beliefs]
+        return [copy(posterior) for posterior in posteriors]
 
-    def _together(self, done: list[Outcome]) -> Outcome:
-        """What the batch did, over all outputs; warn where that was too little."""
-        sweeps, gap = max(part.sweeps for part in done), max(part.gap for part in done)
-        converged = all(part.converged for part in done)
+    def _combine(self, results: list[BatchResult]) -> BatchResult:
+        """Return the result over all outputs; warn if one did not converge or selected nothing."""
+        sweeps = max(result.sweeps for result in results)
+        gap = max(result.gap for result in results)
+        converged = all(result.converged for result in results)
         if not converged:
             self._warn_unfinished(gap)
-        history = [{"output": c, **turn} for c, part in enumerate(done) for turn in part.history]
+        history = [
+            {"output": c, **record} for c, result in enumerate(results) for record in result.history
+        ]
         if not history:
             warn_user(
-                f"{type(self).__name__} selected no feature: every column is 0, or unrelated to y.",
+                f"{type(self).__name__} selected no feature: every column is 0 or has a score of "
+                "0. Check X and y.",
                 UserWarning,
             )
-        return Outcome(sweeps, gap, converged, history)
+        return BatchResult(sweeps, gap, converged, history)
 
-    def _refitted(self, matrix, dual, belief, orders) -> np.ndarray:
-        """Weights of a linear SVM on the selected columns, then its intercept."""
-        rows = Rows(matrix[:, belief.columns], belief.constant)
-        svm = Belief(1, rows.columns, belief.constant)
+    def _refit_weights(self, matrix, dual, posterior, orders) -> np.ndarray:
+        """Return the weights of a linear SVM on the selected columns, then its intercept."""
+        rows = Rows(matrix[:, posterior.columns], posterior.constant)
+        svm = Belief(1, rows.columns, posterior.constant)
         options = SweepOptions("raw", "last", self.max_iter, self.tol)
         learn_batch(svm, rows, dual, np.zeros(rows.count), options, orders)
-        bias = belief.constant * svm.mean[0, -1] if belief.constant else 0.0
-        return np.append(svm.mean[0, : rows.columns], bias)
+        intercept = posterior.constant * svm.mean[0, -1] if posterior.constant else 0.0
+        return np.append(svm.mean[0, : rows.columns], intercept)
 
     def _cov_C(self) -> float:
-        return float(self.C) / SHRINK if self.cov_C is None else float(self.cov_C)
+        return float(self.C) / COV_C_DIVISOR if self.cov_C is None else float(self.cov_C)
 
-    def _options(self, n_columns: int) -> Options:
-        wanted = min(self.n_features_to_select, n_columns)
+    def _options(self, n_columns: int) -> SBCWOptions:
+        n_selected = min(self.n_features_to_select, n_columns)
         sigma = self.sigma if self.sigma is not None else 1.0 if self.solver == "online" else 0.01
-        return Options(
-            n_features=wanted,
-            block_size=-(-wanted // ROUNDS) if self.block_size is None else self.block_size,
+        return SBCWOptions(
+            n_features=n_selected,
+            block_size=-(-n_selected // N_ROUNDS) if self.block_size is None else self.block_size,
             solver=self.solver,
             sigma=float(sigma),
             criterion=self.criterion,
@@ -239,58 +248,64 @@ class SparseBCWClassifier(Selector, BatchModel):
             theta_tol=float(self.theta_tol),
         )
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
         matrix = take_asked(self, X)
         return score_blocks(self._belief, matrix)
 
     def _margin_variance(self, X):
-        """Margins of the rows and their variances, those of all selected columns."""
-        matrix, beliefs, shape = take_asked(self, X), self._belief, self._targets.decision
-        variance = np.column_stack([belief.variances(matrix) for belief in beliefs])
-        return shape(score_blocks(beliefs, matrix)), shape(variance)
+        """Return the margins of the rows and their variances over all selected columns."""
+        matrix, posteriors, as_output = take_asked(self, X), self._belief, self._targets.decision
+        variance = np.column_stack([posterior.variances(matrix) for posterior in posteriors])
+        return as_output(score_blocks(posteriors, matrix)), as_output(variance)
 
     @property
     def coef_(self):
         """Means of the weights, of shape (outputs, n_features)."""
-        beliefs = self._fitted("coef_")
-        weights = np.zeros((len(beliefs), self.n_features_in_))
-        for c, belief in enumerate(beliefs):
-            columns, values, _ = belief.weights()
+        posteriors = self._fitted("coef_")
+        weights = np.zeros((len(posteriors), self.n_features_in_))
+        for c, posterior in enumerate(posteriors):
+            columns, values, _ = posterior.weights()
             weights[c, columns] = values
         return weights
 
     @property
     def intercept_(self):
-        """Intercepts, one an output."""
-        return np.array([belief.weights()[2] for belief in self._fitted("intercept_")])
+        """Intercepts, one for each output."""
+        return np.array([posterior.weights()[2] for posterior in self._fitted("intercept_")])
 
     @property
     def variance_(self):
         """Variances of the weights, shaped as `coef_`."""
-        beliefs = self._fitted("variance_")
-        return np.array([belief.diagonal(self.n_features_in_) for belief in beliefs])
+        posteriors = self._fitted("variance_")
+        return np.array([posterior.diagonal(self.n_features_in_) for posterior in posteriors])
 
     @property
     def support_(self):
         """Indices of the features with a weight other than 0; for several outputs the union."""
-        parts = [belief.weights() for belief in self._fitted("support_")]
-        return np.unique(np.concatenate([columns[values != 0.0] for columns, values, _ in parts]))
+        weights_by_output = [posterior.weights() for posterior in self._fitted("support_")]
+        return np.unique(
+            np.concatenate([columns[values != 0.0] for columns, values, _ in weights_by_output])
+        )
 
     @property
     def blocks_(self):
-        """Selected features, in the groups and order of their selection."""
-        blocks = [[block.copy() for block in belief.blocks] for belief in self._fitted("blocks_")]
+        """Selected features, in the blocks and order of their selection."""
+        blocks = [
+            [block.copy() for block in posterior.blocks] for posterior in self._fitted("blocks_")
+        ]
         return blocks[0] if len(blocks) == 1 else blocks
 
     @property
     def n_selected_(self):
         """Number of selected features."""
-        columns = [belief.columns for belief in self._fitted("n_selected_")]
+        columns = [posterior.columns for posterior in self._fitted("n_selected_")]
         return len(np.unique(np.concatenate(columns)))
 
     @property
     def n_active_(self):
         """Number of features in blocks whose weights are not 0."""
-        active = [block for belief in self._fitted("n_active_") for block in belief.busy()]
+        active = [
+            block for posterior in self._fitted("n_active_") for block in posterior.active_blocks()
+        ]
         return len(np.unique(np.concatenate([*active, np.zeros(0, np.int64)])))

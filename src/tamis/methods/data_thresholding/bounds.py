@@ -1,9 +1,8 @@
-"""What a model of thresholded data is worth on the data themselves: bounds before the fit, and a
-certificate after it.
+"""The L1 problem, its dual, and bounds on the effect of thresholding the data.
 
-The objective is ``sum_i c_i f(y_i (x_i'w + b)) + alpha ||w||_1`` with weights c that add up to 1
-and a loss f of slope at most 1. Dropping entries of size at most t moves a margin by at most
-``t ||w||_1``: all bounds come from that.
+The objective is ``sum_i c_i f(y_i (x_i'w + b)) + alpha ||w||_1`` with weights c of sum 1 and a
+1-Lipschitz loss f. Dropping entries of absolute value at most t changes a margin by at most ``t
+||w||_1``; all bounds follow from that.
 """
 
 import math
@@ -12,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from tamis.methods.data_thresholding.loop_rows import class_sums, entropy, settle_duals
+from tamis.methods.data_thresholding.loop_rows import class_sums, entropy, logistic_duals
 
-AT_ZERO = {"logistic": math.log(2.0), "hinge": 1.0}
+LOSS_AT_ZERO = {"logistic": math.log(2.0), "hinge": 1.0}
 
 
 class Problem(NamedTuple):
-    """Signs and weights of the rows, the loss's name, the strength of the penalty, and whether
-    there is an intercept.
+    """Signs and weights of the rows, name of the loss, strength of the L1 penalty, and whether to
+    fit an intercept.
     """
 
     signs: np.ndarray
@@ -30,63 +29,70 @@ class Problem(NamedTuple):
 
 
 def mean_loss(problem: Problem, scores) -> float:
-    """Weighted loss of the scores."""
+    """Return the weighted mean loss of the scores."""
     margins = problem.signs * scores
-    each = (
+    losses = (
         np.logaddexp(0.0, -margins)
         if problem.loss == "logistic"
         else np.maximum(1.0 - margins, 0.0)
     )
-    return float(problem.row_weights @ each)
+    return float(problem.row_weights @ losses)
 
 
 def objective(problem: Problem, weights, scores) -> float:
-    """The objective from the weights and the scores of the rows."""
+    """Return the objective, from the weights and the scores of the rows."""
     return mean_loss(problem, scores) + problem.strength * float(np.abs(weights).sum())
 
 
 # --------------------------------------------------------------------------- before a fit
-def absolute_bound(dropped: float, strength: float, at_zero: float, off: float = 0.0) -> float:
-    """How far, at most, the model of thresholded data is from the optimum; `off` is its own
-    optimisation gap there.
+def absolute_bound(
+    max_dropped: float, strength: float, at_zero: float, solver_gap: float = 0.0
+) -> float:
+    """Return a bound on the suboptimality, on the original data, of a model of thresholded data.
+
+    `solver_gap` is the suboptimality of the model on the thresholded data.
     """
-    ratio = dropped / strength
-    return 2.0 * ratio * at_zero + (1.0 + ratio) * off
+    ratio = max_dropped / strength
+    return 2.0 * ratio * at_zero + (1.0 + ratio) * solver_gap
 
 
-def relative_bound(dropped: float, strength: float, off: float = 0.0) -> float:
-    """The same as a share of the optimum; `off` likewise."""
-    ratio = 1.0 + dropped / strength
-    return ratio * ratio - 1.0 + ratio * off
+def relative_bound(max_dropped: float, strength: float, solver_gap: float = 0.0) -> float:
+    """Return `absolute_bound` as a fraction of the optimum; `solver_gap` is such a fraction too."""
+    ratio = 1.0 + max_dropped / strength
+    return ratio * ratio - 1.0 + ratio * solver_gap
 
 
-def constrained_bound(dropped: float, radius: float) -> float:
-    """The same for a model whose weights have an L1 norm of at most `radius`, in place of a
-    penalty.
+def constrained_bound(max_dropped: float, radius: float) -> float:
+    """Return `absolute_bound` of a model with the constraint that the L1 norm of the weights is at
+    most `radius`, instead of a penalty.
     """
-    return 2.0 * dropped * radius
+    return 2.0 * max_dropped * radius
 
 
 def safe_threshold(
-    max_error: float, mode: str, strength: float, at_zero: float, reached: float | None = None
+    max_error: float,
+    mode: str,
+    strength: float,
+    at_zero: float,
+    known_objective: float | None = None,
 ) -> float:
-    """The largest threshold that the bounds above allow for `max_error`.
+    """Return the largest threshold for which the bounds above guarantee `max_error`.
 
-    `reached` is the objective at a larger strength, on the data themselves: the optimum cannot be
-    above it.
+    `known_objective` is the objective on the original data at a larger strength, an upper bound on
+    the optimum.
     """
     if mode == "relative":
         return strength * (math.sqrt(1.0 + max_error) - 1.0)
-    plain = 0.5 * strength * max_error / at_zero
-    known = at_zero if reached is None else reached
-    if known <= 0.0:
-        return plain
-    return max(plain, strength * (math.sqrt(1.0 + max_error / known) - 1.0))
+    absolute = 0.5 * strength * max_error / at_zero
+    upper_bound = at_zero if known_objective is None else known_objective
+    if upper_bound <= 0.0:
+        return absolute
+    return max(absolute, strength * (math.sqrt(1.0 + max_error / upper_bound) - 1.0))
 
 
 # --------------------------------------------------------------------------- after a fit
 def dual_start(problem: Problem, scores) -> np.ndarray:
-    """Dual variables of the rows from their scores: minus the slopes of the losses."""
+    """Return the dual variables of the rows at their scores: minus the gradients of the losses."""
     margins = problem.signs * scores
     return problem.row_weights * (
         expit(-margins) if problem.loss == "logistic" else (margins < 1.0)
@@ -94,46 +100,50 @@ def dual_start(problem: Problem, scores) -> np.ndarray:
 
 
 def dual_value(problem: Problem, alphas, correlation: float) -> float:
-    """The dual at `alphas`, shrunk until they are feasible; `correlation` is the largest of
-    ``|sum_i alpha_i y_i x_ij|``.
+    """Return the dual objective at `alphas`, scaled down to a feasible point; `correlation` is the
+    largest ``|sum_i alpha_i y_i x_ij|`` of a column j.
     """
-    shrunk = min(1.0, problem.strength / correlation) if correlation > 0.0 else 1.0
+    scale = min(1.0, problem.strength / correlation) if correlation > 0.0 else 1.0
     if problem.loss == "hinge":
-        return shrunk * float(alphas.sum())
-    return entropy(alphas, problem.row_weights, shrunk)
+        return scale * float(alphas.sum())
+    return entropy(alphas, problem.row_weights, scale)
 
 
 def dual_limit(problem: Problem, alphas, correlation: float) -> float:
-    """What the dual value is at most: by concavity that of the mean, at the cost of a sum."""
-    shrunk = min(1.0, problem.strength / correlation) if correlation > 0.0 else 1.0
-    mean = shrunk * float(alphas.sum())
+    """Return an upper bound on `dual_value` that needs only the sum of `alphas`: by concavity, the
+    dual at their mean.
+    """
+    scale = min(1.0, problem.strength / correlation) if correlation > 0.0 else 1.0
+    mean = scale * float(alphas.sum())
     if problem.loss == "hinge" or not 0.0 < mean < 1.0:
-        return mean if problem.loss == "hinge" else AT_ZERO["logistic"]
+        return mean if problem.loss == "hinge" else LOSS_AT_ZERO["logistic"]
     return -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
 
 
 def balance(problem: Problem, alphas) -> np.ndarray:
-    """The heavier class scaled down, so that the intercept's condition holds."""
+    """Scale down the dual variables of the class with the larger sum, so that ``sum_i alpha_i y_i =
+    0``, the condition of the intercept.
+    """
     if not problem.intercept:
         return alphas
-    ahead, behind = class_sums(problem.signs, alphas)
-    if ahead == behind:
+    positive, negative = class_sums(problem.signs, alphas)
+    if positive == negative:
         return alphas
     scale = np.where(
         problem.signs > 0,
-        min(1.0, behind / ahead if ahead else 1.0),
-        min(1.0, ahead / behind if behind else 1.0),
+        min(1.0, negative / positive if positive else 1.0),
+        min(1.0, positive / negative if negative else 1.0),
     )
     return alphas * scale
 
 
-def settled_duals(problem: Problem, scores) -> np.ndarray:
-    """Dual variables in balance: those of the logistic loss at the scores moved by the best
-    constant.
+def balanced_duals(problem: Problem, scores) -> np.ndarray:
+    """Return dual variables that satisfy the condition of the intercept; for the logistic loss, at
+    the scores with the best intercept.
     """
     if problem.loss != "logistic":
         return balance(problem, dual_start(problem, scores))
-    found = np.empty_like(scores)
-    turns = 20 if problem.intercept else 0
-    settle_duals(problem.signs, problem.row_weights, scores, turns, found)
-    return balance(problem, found)
+    alphas = np.empty_like(scores)
+    max_steps = 20 if problem.intercept else 0
+    logistic_duals(problem.signs, problem.row_weights, scores, max_steps, alphas)
+    return balance(problem, alphas)

@@ -1,6 +1,4 @@
-"""The certificate of a model of thresholded data: how far it is, at most, from the optimum on the
-data themselves.
-"""
+"""The certificate of a model of thresholded data: bounds on its distance from the optimum."""
 
 import math
 from typing import NamedTuple
@@ -8,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.methods.data_thresholding.bounds import (
-    AT_ZERO,
+    LOSS_AT_ZERO,
     Problem,
     absolute_bound,
     balance,
@@ -17,12 +15,18 @@ from tamis.methods.data_thresholding.bounds import (
     mean_loss,
     relative_bound,
 )
-from tamis.methods.data_thresholding.solver import Fit, repaired
-from tamis.methods.data_thresholding.thresholds import Kept, columns_of, pulls_of
+from tamis.methods.data_thresholding.solver import Fit, refine_duals
+from tamis.methods.data_thresholding.thresholds import (
+    ThresholdedMatrix,
+    correlate_columns,
+    select_columns,
+)
 
 
 class Certificate(NamedTuple):
-    """What is known of a model of thresholded data, on the data themselves."""
+    """Objectives and bounds of a model of thresholded data; see `certificate_` of
+    `ThresholdedClassifier`.
+    """
 
     primal_thresholded: float
     primal_original: float
@@ -37,77 +41,83 @@ class Certificate(NamedTuple):
     dual_thresholded: float
     solver_gap: float
 
-    def holds(self, max_error: float, mode: str) -> bool:
-        """Whether one of the bounds is at most `max_error`."""
+    def is_within(self, max_error: float, mode: str) -> bool:
+        """Return whether one of the bounds is at most `max_error`."""
         if mode == "relative":
-            after = share(self.aposteriori, self.dual_bound)
-            return min(self.rel_gap, self.apriori_rel, after) <= max_error
+            aposteriori_rel = divide(self.aposteriori, self.dual_bound)
+            return min(self.rel_gap, self.apriori_rel, aposteriori_rel) <= max_error
         return min(self.gap, self.apriori_abs, self.aposteriori) <= max_error
 
 
-def share(part: float, whole: float) -> float:
-    """A share of something that may be 0."""
-    if part <= 0.0:
+def divide(numerator: float, denominator: float) -> float:
+    """Return the ratio of two nonnegative numbers; 0 / 0 is 0."""
+    if numerator <= 0.0:
         return 0.0
-    return part / whole if whole > 0.0 else math.inf
+    return numerator / denominator if denominator > 0.0 else math.inf
 
 
-def certify(problem: Problem, matrix, kept: Kept, fit: Fit) -> Certificate:
-    """The certificate of a fit on the kept entries: its scores on all entries, and the best lower
-    bound that a few passes over them give.
+def certify(problem: Problem, matrix, thresholded: ThresholdedMatrix, fit: Fit) -> Certificate:
+    """Return the certificate of a fit on thresholded data, from its objective and a dual lower
+    bound on the original data.
     """
+    max_dropped = thresholded.max_dropped
     norm = float(np.abs(fit.weights).sum())
-    own = balance(problem, fit.alphas)
-    there, lower, dual = fit.correlation, fit.level, fit.dual
-    if there is None:
-        there = float(np.abs(kept.matrix.T @ (problem.signs * own)).max(initial=0.0))
-    if lower is None:
-        lower = mean_loss(problem, fit.scores) + problem.strength * norm
-    off = max(lower - (dual_value(problem, own, there) if dual is None else dual), 0.0)
-    blind = dual_value(problem, own, there + kept.dropped * float(own.sum()))
-    upper, bound = lower, blind
-    if kept.dropped > 0.0:
-        scores, seen = _look(problem, matrix, fit, own)
-        upper, bound = mean_loss(problem, scores) + problem.strength * norm, max(blind, seen)
-    gap, at_zero = max(upper - bound, 0.0), AT_ZERO[problem.loss]
-    ratio = 1.0 + kept.dropped / problem.strength
-    before = absolute_bound(kept.dropped, problem.strength, at_zero, off)
+    duals = balance(problem, fit.alphas)
+    correlation, primal, dual = fit.correlation, fit.objective, fit.dual
+    if correlation is None:
+        correlation = float(np.abs(thresholded.matrix.T @ (problem.signs * duals)).max(initial=0.0))
+    if primal is None:
+        primal = mean_loss(problem, fit.scores) + problem.strength * norm
+    if dual is None:
+        dual = dual_value(problem, duals, correlation)
+    solver_gap = max(primal - dual, 0.0)
+    dual_thresholded = dual_value(problem, duals, correlation + max_dropped * float(duals.sum()))
+    primal_original, dual_bound = primal, dual_thresholded
+    if max_dropped > 0.0:
+        scores, dual_on_data = _evaluate_on_data(problem, matrix, fit, duals)
+        primal_original = mean_loss(problem, scores) + problem.strength * norm
+        dual_bound = max(dual_thresholded, dual_on_data)
+    gap, at_zero = max(primal_original - dual_bound, 0.0), LOSS_AT_ZERO[problem.loss]
+    ratio = 1.0 + max_dropped / problem.strength
+    apriori_abs = absolute_bound(max_dropped, problem.strength, at_zero, solver_gap)
     return Certificate(
-        primal_thresholded=lower,
-        primal_original=upper,
-        dual_bound=bound,
+        primal_thresholded=primal,
+        primal_original=primal_original,
+        dual_bound=dual_bound,
         gap=gap,
-        rel_gap=share(gap, bound),
-        apriori_abs=before,
-        apriori_rel=relative_bound(kept.dropped, problem.strength, share(off, bound)),
-        vacuous=kept.dropped > 0.0 and before >= at_zero,
-        aposteriori=max(upper - (lower - off) / ratio, 0.0),
-        upper_thresholded=lower + kept.dropped * norm,
-        dual_thresholded=blind,
-        solver_gap=off,
+        rel_gap=divide(gap, dual_bound),
+        apriori_abs=apriori_abs,
+        apriori_rel=relative_bound(max_dropped, problem.strength, divide(solver_gap, dual_bound)),
+        vacuous=max_dropped > 0.0 and apriori_abs >= at_zero,
+        aposteriori=max(primal_original - (primal - solver_gap) / ratio, 0.0),
+        upper_thresholded=primal + max_dropped * norm,
+        dual_thresholded=dual_thresholded,
+        solver_gap=solver_gap,
     )
 
 
-def _look(problem: Problem, matrix, fit: Fit, own) -> tuple[np.ndarray, float]:
-    """Scores on all entries, and the largest dual value of two points: that of the fit, shrunk
-    until it is feasible, and the same repaired where it was not.
+def _evaluate_on_data(problem: Problem, matrix, fit: Fit, duals) -> tuple[np.ndarray, float]:
+    """Return the scores on the original data, and the larger dual value of two feasible points: the
+    dual variables of the fit scaled down, and refined dual variables.
 
-    Shrinking pays for the worst column with all rows, and that is dear. So the columns whose
-    condition is broken join those in use for a few steps on the data themselves, as in a warm
-    start; what these give is shrunk in turn, by much less. Three passes over the data do it: one
-    for the columns under the first point, one that takes out the few columns, from which the scores
-    are made too, and one for the columns under the second point.
+    Scaling down lowers all dual variables because of the worst column, which makes a loose bound.
+    So some solver steps on the original data refine the dual variables, restricted to the columns
+    that violate their dual condition or have a weight; the refined ones need far less scaling.
+    This takes three passes over the data: the correlations at the first point, the selection of
+    the columns (which also give the scores), and the correlations at the second point.
     """
-    pulls = np.abs(pulls_of(matrix, problem.signs * own))
-    worst = float(pulls.max(initial=0.0))
-    columns = np.flatnonzero((pulls > problem.strength) | (fit.weights != 0.0))
+    correlations = np.abs(correlate_columns(matrix, problem.signs * duals))
+    max_correlation = float(correlations.max(initial=0.0))
+    columns = np.flatnonzero((correlations > problem.strength) | (fit.weights != 0.0))
     if not len(columns):
-        return np.full(len(own), fit.intercept), dual_value(problem, own, worst)
-    rows, weights = columns_of(matrix, columns), fit.weights[columns]
+        return np.full(len(duals), fit.intercept), dual_value(problem, duals, max_correlation)
+    rows, weights = select_columns(matrix, columns), fit.weights[columns]
     scores = rows @ weights + fit.intercept
-    better = repaired(problem, rows, weights, scores)
-    largest = float(np.abs(pulls_of(matrix, problem.signs * better)).max(initial=0.0))
-    found = dual_value(problem, better, largest)
-    if found >= dual_limit(problem, own, worst):
-        return scores, found
-    return scores, max(found, dual_value(problem, own, worst))
+    refined = refine_duals(problem, rows, weights, scores)
+    refined_correlation = float(
+        np.abs(correlate_columns(matrix, problem.signs * refined)).max(initial=0.0)
+    )
+    dual = dual_value(problem, refined, refined_correlation)
+    if dual >= dual_limit(problem, duals, max_correlation):
+        return scores, dual
+    return scores, max(dual, dual_value(problem, duals, max_correlation))

@@ -1,4 +1,4 @@
-"""L1 classification on data without their small entries, with a certificate of what that costs."""
+"""ThresholdedClassifier: L1 classification on thresholded data, with a certificate."""
 
 from typing import Any, ClassVar
 
@@ -22,37 +22,42 @@ from tamis.base.parameters import (
     parameter,
 )
 from tamis.base.validation import warn_user
-from tamis.methods.data_thresholding.bounds import AT_ZERO, Problem, safe_threshold
+from tamis.methods.data_thresholding.bounds import LOSS_AT_ZERO, Problem, safe_threshold
 from tamis.methods.data_thresholding.certificate import Certificate
-from tamis.methods.data_thresholding.search import Options, Tried, search, search_path, shown_path
+from tamis.methods.data_thresholding.search import (
+    ThresholdOptions,
+    ThresholdTrial,
+    path_arrays,
+    search,
+    search_path,
+)
 from tamis.methods.data_thresholding.thresholds import keeping
 from tamis.system.schema import array, count, number, plain, records
 from tamis.terms.losses import LOSSES
 
-MAX_ERROR = 0.01  # what threshold="auto" keeps to where nothing is asked for
-START = 0.5  # share of the entries that its first try keeps
+AUTO_MAX_ERROR = 0.01  # max_error of threshold="auto" if the user sets none
+INITIAL_FRACTION = 0.5  # fraction of the nonzero entries above the first threshold of "auto"
 
 
 @estimator
 class ThresholdedClassifier(LikelyClassifier):
-    r"""Sparse linear classifier that learns from the large entries of the data alone, and says what
-    that costs at most.
+    r"""Sparse linear classifier that is fitted to the large entries of the data only, with a bound
+    on the distance from the optimum on all entries.
 
-    Choose it where data hold many small entries, such as tf-idf weights of long texts, and the
-    solver at hand is slow or short of memory: it sees a fraction of the entries. The solver in
-    tamis is so fast that little time is left to save. Features should be of one scale, since one
-    threshold cuts them all. `predict` takes rows as they are, not thresholded.
+    Use it for data with many small entries, such as tf-idf weights of long texts, with a solver
+    that is slow or needs much memory: it gets only a fraction of the entries. The solver in tamis
+    is so fast that it gains little time. Scale the features first, since one threshold applies to
+    all of them. `predict` takes rows that are not thresholded.
 
     With X(t) for the data without their entries of size at most t, it minimises
 
     .. math:: \Phi(X(t); w, b) = \frac{1}{\sum_i c_i} \sum_i c_i f(y_i (x_i(t)^T w + b))
        + \alpha \lVert w \rVert_1
 
-    for the logistic or the hinge loss f and weights c of the rows, several classes one against the
-    rest. A few passes over the whole data then bound, through the dual problem, how far the result
-    is from the optimum on X itself: that is `certificate_`. With `max_error` the threshold is
-    halved until the certificate is good enough; in the end nothing is dropped, and the certificate
-    is that of a plain fit.
+    for the logistic or the hinge loss f and weights c of the rows; several classes are fitted one
+    vs rest. A few passes over the original data then bound, through the dual problem, the distance
+    of the result from the optimum on X: that is `certificate_`. With `max_error` the threshold is
+    halved until the certificate meets it; the last threshold tried is 0, which drops nothing.
 
     {parameters}
 
@@ -60,9 +65,9 @@ class ThresholdedClassifier(LikelyClassifier):
 
     See Also
     --------
-    DataThresholder : The same cut as a transformer before any model.
-    ThresholdDisplay : Time, memory, accuracy and certificate against the threshold.
-    SieveClassifier : Few features without a choice of alpha.
+    DataThresholder : Transformer that thresholds data in the same way, before any model.
+    ThresholdDisplay : Plots time, memory, accuracy and certificate against the threshold.
+    SieveClassifier : Selects few features without a choice of alpha.
 
     References
     ----------
@@ -87,42 +92,44 @@ class ThresholdedClassifier(LikelyClassifier):
     estimator: Any = parameter(
         None,
         [HasMethods(["fit", "get_params"]), None],
-        "Who solves the problem on the thresholded data. None is the solver in tamis: Newton steps "
+        "Solver of the problem on the thresholded data. None is the solver in tamis: Newton steps "
         "with coordinate descent, or a linear program for the hinge loss. Otherwise a linear L1 "
         "classifier with `coef_` and `intercept_`; its parameter `C` is set to 1 / (alpha sum of "
-        "weights) or, if it has none, its `alpha` to alpha. The certificate holds whatever it "
-        "returns.",
+        "weights) or, if it has none, its `alpha` to alpha. The certificate is valid for any "
+        "weights that it returns.",
         "estimator or None",
     )
     alpha: float = parameter(1e-4, [ABOVE], "Strength of the L1 penalty.")
     loss: str = parameter(
-        "logistic", [one_of("logistic", "hinge")], "Loss, which the certificate is about too."
+        "logistic", [one_of("logistic", "hinge")], "Loss of the objective and of the certificate."
     )
     threshold: float | Auto = parameter(
         "auto",
         [NUMBER, AUTO],
-        'Entries of this size or less are dropped. "auto" begins where half of the entries stay, '
-        "and needs a `max_error`; left out, that is 0.01.",
+        'Entries of this absolute value or less are dropped. "auto" starts at the median of the '
+        "nonzero entries, and uses a `max_error` of 0.01 if that is None.",
     )
     max_error: float | None = parameter(
         None,
         [ABOVE, None],
-        "Largest distance from the optimum on the whole data. While none of the bounds in the "
-        "certificate is that small, the threshold is halved. None takes the threshold as it is.",
+        "Maximum distance from the optimum on the original data. The threshold is halved until one "
+        "of the bounds in the certificate is at most that. None never lowers the threshold.",
     )
     mode: str = parameter(
         "relative",
         [one_of("relative", "absolute")],
-        "Whether `max_error` is a share of the optimum, or in units of the objective.",
+        "Whether `max_error` is a fraction of the optimum, or in units of the objective.",
     )
     fit_intercept: bool = parameter(
-        True, [BOOL], "Whether to learn an intercept; it is not penalised.", kw_only=True
+        True, [BOOL], "Whether to fit an intercept; it is not penalised.", kw_only=True
     )
-    max_iter: int = parameter(100, [COUNT], "Most working sets of a fit.", kw_only=True)
+    max_iter: int = parameter(
+        100, [COUNT], "Maximum number of working sets of a fit.", kw_only=True
+    )
     tol: float = parameter(
         1e-4,
         [ABOVE],
-        "Duality gap on the thresholded data, as a share of the objective, at which a fit ends. "
+        "Duality gap on the thresholded data, as a fraction of the objective, at which a fit ends. "
         "With `max_error` it is at most a tenth of that.",
         kw_only=True,
     )
@@ -141,25 +148,26 @@ class ThresholdedClassifier(LikelyClassifier):
         intercept_ : ndarray of shape (n_outputs,)
             Intercepts.
         support_ : ndarray of int
-            Indices of the kept features; for several outputs the union.
+            Indices of the selected features; for several outputs the union.
         threshold_ : float
-            Threshold that was used.
+            Threshold of the fit.
         kept_fraction_ : float
-            Share of the nonzero entries above it.
+            Fraction of the nonzero entries that are above the threshold.
         certificate_ : dict
-            Numbers, or arrays of one an output: "primal_thresholded" and "primal_original", the
-            objective on the thresholded data and on X; "dual_bound", which the optimum on X cannot
-            be below; "gap", their difference, and "rel_gap", the same as a share of the bound (inf
-            where that is 0: nothing is promised then); "apriori_abs" and "apriori_rel", what theory
-            promised before the fit, and "vacuous", whether that is no more than what is known of a
-            model without weights; "aposteriori", the bound that needs no dual; "upper_thresholded"
-            and "dual_thresholded", bounds on both sides that need the thresholded data only;
-            "solver_gap", how far from the optimum there.
+            Numbers, or arrays with one number for each output: "primal_thresholded" and
+            "primal_original", the objective on the thresholded data and on X; "dual_bound", a lower
+            bound on the optimum on X; "gap", the difference of the last two, and "rel_gap", the gap
+            as a fraction of the bound (inf if the bound is 0: there is no guarantee then);
+            "apriori_abs" and "apriori_rel", the bounds known before the fit, and "vacuous", whether
+            "apriori_abs" is no better than for zero weights; "aposteriori", a bound from the
+            objectives without the dual; "upper_thresholded" and "dual_thresholded", upper and lower
+            bounds that need the thresholded data only; "solver_gap", the duality gap on the
+            thresholded data.
         history_ : list of dict
-            Per threshold tried: the threshold, kept fraction, bytes of the data, and the worst
-            output's gap and relative gap.
+            Threshold, kept fraction, bytes of the data, and the largest gap and relative gap of an
+            output, for each threshold tried.
         n_iter_ : int
-            Working sets of the last fit, of the output that took most.
+            Number of working sets of the last fit; the largest of all outputs.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
@@ -170,87 +178,102 @@ class ThresholdedClassifier(LikelyClassifier):
 
     # ------------------------------------------------------------------ training
     def _fit(self, X, y, sample_weight):
-        """Check, prepare, try thresholds until one holds, store."""
+        """Fit at decreasing thresholds until the certificate meets `max_error`."""
         self._validate_params()
-        matrix, problems, targets, mass = self._prepare(X, y, sample_weight)
-        options, floor = self._options(mass, self._target()), 0.0
+        matrix, problems, targets, total_weight = self._prepare(X, y, sample_weight)
+        options, floor = self._options(total_weight, self._target_error()), 0.0
         if options.max_error is not None:
-            allowed = (options.max_error, self.mode)
-            floor = safe_threshold(*allowed, float(self.alpha), AT_ZERO[self.loss])
-        steps = search(matrix, problems, options, self._first(matrix), floor)
-        self._store(steps, targets)
-        self._warn(steps[-1], options)
+            error_bound = (options.max_error, self.mode)
+            floor = safe_threshold(*error_bound, float(self.alpha), LOSS_AT_ZERO[self.loss])
+        trials = search(matrix, problems, options, self._first_threshold(matrix), floor)
+        self._store(trials, targets)
+        self._warn(trials[-1], options)
         return self
 
     def _prepare(self, X, y, sample_weight):
-        """Rows in float64, one problem an output, targets, and the sum of the rows' weights."""
-        taken = take(self, X, y, sample_weight)
-        matrix = taken.rows
+        """Return the rows in float64, one problem for each output, the targets, and the sum of the
+        weights of the rows.
+        """
+        training = take(self, X, y, sample_weight)
+        matrix = training.rows
         matrix = matrix if matrix.dtype == np.float64 else matrix.astype(np.float64)
-        mass = float(taken.weights.sum())
-        settings = (taken.weights / mass, self.loss, float(self.alpha), self.fit_intercept)
-        signs = taken.targets.signs(taken.columns)
+        total_weight = float(training.weights.sum())
+        settings = (
+            training.weights / total_weight,
+            self.loss,
+            float(self.alpha),
+            self.fit_intercept,
+        )
+        signs = training.targets.signs(training.columns)
         problems = [Problem(np.ascontiguousarray(column), *settings) for column in signs.T]
-        return matrix, problems, taken.targets, mass
+        return matrix, problems, training.targets, total_weight
 
-    def _options(self, mass: float, max_error: float | None) -> Options:
+    def _options(self, total_weight: float, max_error: float | None) -> ThresholdOptions:
         tol = float(self.tol)
-        return Options(self.estimator, mass, max_error, self.mode, tol, self.max_iter)
+        return ThresholdOptions(
+            self.estimator, total_weight, max_error, self.mode, tol, self.max_iter
+        )
 
-    def _target(self) -> float | None:
-        """What the certificate has to show."""
+    def _target_error(self) -> float | None:
+        """Return the error that the certificate must meet."""
         if self.max_error is None:
-            return MAX_ERROR if is_auto(self.threshold) else None
+            return AUTO_MAX_ERROR if is_auto(self.threshold) else None
         return float(self.max_error)
 
-    def _first(self, matrix) -> float:
-        """Where the search begins."""
-        return keeping(matrix, START) if is_auto(self.threshold) else float(self.threshold)
+    def _first_threshold(self, matrix) -> float:
+        """Return the first threshold of the search."""
+        return (
+            keeping(matrix, INITIAL_FRACTION) if is_auto(self.threshold) else float(self.threshold)
+        )
 
-    def _store(self, steps: list[Tried], targets) -> None:
-        tried = steps[-1]
+    def _store(self, trials: list[ThresholdTrial], targets) -> None:
+        last_trial = trials[-1]
 
-        def shown(name: str):
-            values = targets.decision(np.array([[getattr(c, name) for c in tried.certificates]]))
+        def as_output(name: str):
+            values = targets.decision(
+                np.array([[getattr(certificate, name) for certificate in last_trial.certificates]])
+            )
             return values[0] if values.ndim == 2 else values[0].item()
 
         self._targets = targets
-        self.history_ = [one.figures() for one in steps]
-        self.coef_ = np.array([fit.weights for fit in tried.fits])
-        self.intercept_ = np.array([fit.intercept for fit in tried.fits])
-        self.threshold_, self.kept_fraction_ = float(tried.threshold), float(tried.kept.share)
-        self.n_iter_ = max(1, *(fit.turns for fit in tried.fits))
-        self.certificate_ = {name: shown(name) for name in Certificate._fields}
+        self.history_ = [trial.summary() for trial in trials]
+        self.coef_ = np.array([fit.weights for fit in last_trial.fits])
+        self.intercept_ = np.array([fit.intercept for fit in last_trial.fits])
+        self.threshold_ = float(last_trial.threshold)
+        self.kept_fraction_ = float(last_trial.thresholded.share)
+        self.n_iter_ = max(1, *(fit.n_iter for fit in last_trial.fits))
+        self.certificate_ = {name: as_output(name) for name in Certificate._fields}
 
-    def _warn(self, tried: Tried, options: Options) -> None:
-        """Say so where a solver stopped early, or nothing was enough for `max_error`."""
-        worst = max(
-            one.solver_gap / max(one.primal_thresholded, np.finfo(float).tiny)
-            for one in tried.certificates
+    def _warn(self, trial: ThresholdTrial, options: ThresholdOptions) -> None:
+        """Warn if the solver did not converge, or if no threshold meets `max_error`."""
+        solver_gap = max(
+            certificate.solver_gap / max(certificate.primal_thresholded, np.finfo(float).tiny)
+            for certificate in trial.certificates
         )
-        if self.estimator is None and not all(fit.converged for fit in tried.fits):
-            said = (
-                f"used {self.max_iter} working sets, and its relative duality gap is still "
-                f"{worst:.2g}, above tol={self.tol:g}. Raise max_iter or tol, or scale the columns."
+        if self.estimator is None and not all(fit.converged for fit in trial.fits):
+            message = (
+                f"did not converge in {self.max_iter} working sets: its relative duality gap is "
+                f"{solver_gap:.2g}, above tol={self.tol:g}. Raise max_iter or tol, or scale the "
+                "columns."
             )
-        elif not tried.holds(options):
-            said = (
-                f"found no threshold with a certificate of max_error={options.max_error:g}: even "
-                f"without one the solver's own gap is {worst:.2g} of the objective. Raise "
+        elif not trial.is_within(options):
+            message = (
+                f"found no threshold with a certificate of max_error={options.max_error:g}: with "
+                f"threshold 0 the relative duality gap of the solver is {solver_gap:.2g}. Raise "
                 "max_error, or lower the tolerance of the estimator."
             )
         else:
             return
-        warn_user(f"{type(self).__name__} {said}", ConvergenceWarning)
+        warn_user(f"{type(self).__name__} {message}", ConvergenceWarning)
 
     # ------------------------------------------------------------------ path
     def path(self, X, y, alphas, max_error, sample_weight=None):
-        """Models for a falling sequence of strengths; along it dropped entries come back, as far as
-        `max_error` asks for them.
+        """Fit models for a decreasing sequence of strengths, each with as low a threshold as
+        `max_error` requires.
 
-        Each strength begins at the threshold of the one before, and halves it until the certificate
-        holds, but not below the threshold that theory allows beforehand. The model itself is not
-        changed.
+        The search for each strength starts at the threshold of the one before, and halves it until
+        the certificate meets `max_error`, but not below the threshold that the a-priori bounds
+        allow. The estimator is not changed.
 
         Parameters
         ----------
@@ -261,41 +284,42 @@ class ThresholdedClassifier(LikelyClassifier):
         alphas : array-like of shape (n_alphas,)
             Strengths of the penalty, each below the one before.
         max_error : float
-            Largest distance of each model from its optimum on the whole data, in units of `mode`.
+            Maximum distance of each model from its optimum on the original data, in units of
+            `mode`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
         Returns
         -------
         path : dict of ndarray
-            "alpha", "threshold" and "kept_fraction", one a strength; "coef" of shape (n_alphas,
-            n_outputs, n_features), "intercept", "primal" (on the whole data), "gap" and "rel_gap"
-            of shape (n_alphas, n_outputs).
+            "alpha", "threshold" and "kept_fraction", of shape (n_alphas,); "coef" of shape
+            (n_alphas, n_outputs, n_features), "intercept", "primal" (on the original data), "gap"
+            and "rel_gap" of shape (n_alphas, n_outputs).
         """
         self._validate_params()
         alphas = np.asarray(alphas, dtype=float)
-        falling = alphas.ndim == 1 and len(alphas) and (np.diff(alphas) < 0).all()
-        if not falling or (alphas <= 0).any():
+        is_decreasing = alphas.ndim == 1 and len(alphas) and (np.diff(alphas) < 0).all()
+        if not is_decreasing or (alphas <= 0).any():
             raise ValueError(
-                "alphas must be above 0 and fall from one to the next: what is known of the last "
-                f"model holds for smaller ones only. Got {alphas}."
+                "alphas must be above 0 and fall from one to the next: the threshold of one alpha "
+                f"is an upper bound for smaller ones only. Got {alphas}."
             )
         if not max_error > 0:
             raise ValueError(
-                f"max_error must be above 0: of 0 no certificate is possible. Got {max_error!r}."
+                f"max_error must be above 0: no certificate can be exact. Got {max_error!r}."
             )
-        walker = type(self)(**self.get_params(deep=False))  # X's columns are noted there
-        matrix, problems, _, mass = walker._prepare(X, y, sample_weight)
-        options = self._options(mass, float(max_error))
-        steps = search_path(matrix, problems, options, self._first(matrix), alphas)
-        return shown_path(alphas, steps)
+        validated = type(self)(**self.get_params(deep=False))  # validation sets attributes
+        matrix, problems, _, total_weight = validated._prepare(X, y, sample_weight)
+        options = self._options(total_weight, float(max_error))
+        trials = search_path(matrix, problems, options, self._first_threshold(matrix), alphas)
+        return path_arrays(alphas, trials)
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
         return take_asked(self, X) @ self.coef_.T + self.intercept_
 
     @property
     def support_(self):
-        """Indices of the kept features; for several outputs the union."""
+        """Indices of the selected features; for several outputs the union."""
         check_is_fitted(self)
         return np.flatnonzero(self.coef_.any(axis=0))

@@ -1,4 +1,4 @@
-"""Newton steps of L1 logistic regression on a working set of columns."""
+"""Compiled Newton steps of L1 logistic regression on a working set of columns."""
 
 import math
 from typing import NamedTuple
@@ -7,25 +7,28 @@ import numpy as np
 
 from tamis.numerics.numba import compiled, helper
 
-SWEEPS = 50  # of a quadratic model, at most
-HALVINGS = 30  # of a step, at most
-FARTHEST = 10.0  # that a score moves in one step: a quadratic model says little beyond
-ROUNDING = 1e-15  # near the optimum a step is worth less than the last digit of the objective
+MAX_SWEEPS = 50  # sweeps of coordinate descent on a quadratic model
+MAX_HALVINGS = 30  # halvings of a Newton step
+MAX_SCORE_STEP = 10.0  # change of a score in one step: the quadratic model is poor beyond
+# Relative rounding error of the objective; near the optimum a step changes it by less than that.
+ROUNDING = 1e-15
 
 
-class Quadratic(NamedTuple):
-    """Slopes and curvatures of the loss: of columns, of rows, and of the intercept."""
+class QuadraticModel(NamedTuple):
+    """Gradients and curvatures of the loss along the columns and the intercept, and curvatures of
+    the rows.
+    """
 
-    slopes: np.ndarray
+    gradients: np.ndarray
     curvatures: np.ndarray
     row_curvatures: np.ndarray
-    slope: float
+    gradient: float
     curvature: float
 
 
 @helper
 def log_loss(signs, row_weights, scores, shift, step):
-    """Weighted logistic loss of the scores moved by `step` times `shift`."""
+    """Return the weighted logistic loss of the scores plus `step` times `shift`."""
     total = 0.0
     for i in range(scores.shape[0]):
         margin = signs[i] * (scores[i] + step * shift[i])
@@ -37,213 +40,223 @@ def log_loss(signs, row_weights, scores, shift, step):
 
 @helper
 def soft_threshold(value, threshold):
-    """Soft threshold."""
+    """Return the proximal map of `threshold` times the absolute value."""
     return math.copysign(max(abs(value) - threshold, 0.0), value)
 
 
 @helper
-def expand(signs, row_weights, scores, row_slopes, row_curvatures):
-    """Slope and curvature of every row's loss; their sums come back."""
-    slope, curvature = 0.0, 0.0
+def fill_row_derivatives(signs, row_weights, scores, row_gradients, row_curvatures):
+    """Compute gradient and curvature of the loss of each row; return their sums."""
+    gradient, curvature = 0.0, 0.0
     for i in range(scores.shape[0]):
-        share = 1.0 / (1.0 + math.exp(min(signs[i] * scores[i], 700.0)))
-        row_slopes[i] = -row_weights[i] * signs[i] * share
-        row_curvatures[i] = row_weights[i] * share * (1.0 - share)
-        slope += row_slopes[i]
+        probability = 1.0 / (1.0 + math.exp(min(signs[i] * scores[i], 700.0)))
+        row_gradients[i] = -row_weights[i] * signs[i] * probability
+        row_curvatures[i] = row_weights[i] * probability * (1.0 - probability)
+        gradient += row_gradients[i]
         curvature += row_curvatures[i]
-    return slope, curvature
+    return gradient, curvature
 
 
 @helper
-def solve_model(csc, columns, model, strength, weights, steps, shift, enough):
-    """Coordinate descent on a quadratic model of the loss; returns the intercept's step.
+def solve_model(csc, columns, model, strength, weights, steps, shift, tol):
+    """Run coordinate descent on a quadratic model of the loss; return the step of the intercept.
 
-    `shift` is what the scores move by.
+    `steps` are the steps of the weights, and `shift` the change of the scores by them.
     """
     data, indices, indptr = csc
-    one, moved, row_curvatures = np.uint64(1), 0.0, model.row_curvatures
-    for _ in range(SWEEPS):
-        worst = 0.0
+    one, intercept_step, row_curvatures = np.uint64(1), 0.0, model.row_curvatures
+    for _ in range(MAX_SWEEPS):
+        max_change = 0.0
         for c in range(columns.shape[0]):
             j, curvature = columns[c], model.curvatures[c]
             if curvature <= 0.0:
                 continue
-            now, here = model.slopes[c], weights[j] + steps[c]
+            derivative, old = model.gradients[c], weights[j] + steps[c]
             for k in range(indptr[j], indptr[j + one]):
-                now += row_curvatures[indices[k]] * data[k] * shift[indices[k]]
-            change = soft_threshold(here - now / curvature, strength / curvature) - here
+                derivative += row_curvatures[indices[k]] * data[k] * shift[indices[k]]
+            change = soft_threshold(old - derivative / curvature, strength / curvature) - old
             if change != 0.0:
                 steps[c] += change
                 for k in range(indptr[j], indptr[j + one]):
                     shift[indices[k]] += change * data[k]
-                worst = max(worst, abs(change) * curvature)
+                max_change = max(max_change, abs(change) * curvature)
         if model.curvature > 0.0:
-            now = model.slope
+            derivative = model.gradient
             for i in range(shift.shape[0]):
-                now += row_curvatures[i] * shift[i]
-            change = -now / model.curvature
-            moved += change
+                derivative += row_curvatures[i] * shift[i]
+            change = -derivative / model.curvature
+            intercept_step += change
             for i in range(shift.shape[0]):
                 shift[i] += change
-            worst = max(worst, abs(change) * model.curvature)
-        if worst <= enough:
+            max_change = max(max_change, abs(change) * model.curvature)
+        if max_change <= tol:
             break
-    return moved
+    return intercept_step
 
 
 @helper
-def fill_model(csc, columns, row_slopes, row_curvatures, slopes, curvatures):
-    """Slope and curvature of the loss along each of the columns."""
+def fill_model(csc, columns, row_gradients, row_curvatures, gradients, curvatures):
+    """Compute gradient and curvature of the loss along each of the columns."""
     data, indices, indptr = csc
     one = np.uint64(1)
     for c in range(columns.shape[0]):
-        j, first, second = columns[c], 0.0, 0.0
+        j, first_derivative, second_derivative = columns[c], 0.0, 0.0
         for k in range(indptr[j], indptr[j + one]):
-            first += row_slopes[indices[k]] * data[k]
-            second += row_curvatures[indices[k]] * data[k] * data[k]
-        slopes[c], curvatures[c] = first, second
+            first_derivative += row_gradients[indices[k]] * data[k]
+            second_derivative += row_curvatures[indices[k]] * data[k] * data[k]
+        gradients[c], curvatures[c] = first_derivative, second_derivative
 
 
 @helper
-def violation(columns, slopes, slope, strength, weights):
-    """How far the slopes are, at most, from those of an optimum."""
-    off = abs(slope)
+def violation(columns, gradients, gradient, strength, weights):
+    """Return the largest violation of the optimality conditions."""
+    max_violation = abs(gradient)
     for c in range(columns.shape[0]):
         weight = weights[columns[c]]
         if weight == 0.0:
-            off = max(off, max(abs(slopes[c]) - strength, 0.0))
+            max_violation = max(max_violation, max(abs(gradients[c]) - strength, 0.0))
         else:
-            off = max(off, abs(slopes[c] + math.copysign(strength, weight)))
-    return off
+            max_violation = max(max_violation, abs(gradients[c] + math.copysign(strength, weight)))
+    return max_violation
 
 
 @compiled
 def newton_steps(
-    csc, columns, signs, row_weights, strength, weights, scores, intercept, turns, enough
+    csc, columns, signs, row_weights, strength, weights, scores, intercept, max_steps, tol
 ):
-    """At most so many Newton steps on the named columns, until no slope is off by more than
-    `enough`; returns the intercept's move.
+    """Run at most `max_steps` Newton steps on some columns, until the optimality conditions hold
+    within `tol`; return the change of the intercept.
 
     `weights` and `scores` are changed in place. An `intercept` of 0 means that there is none.
     """
     n, m = scores.shape[0], columns.shape[0]
-    row_slopes, row_curvatures, shift = np.empty(n), np.empty(n), np.empty(n)
-    slopes, curvatures, steps = np.empty(m), np.empty(m), np.empty(m)
-    bias = 0.0
-    for _ in range(turns):
-        slope, curvature = expand(signs, row_weights, scores, row_slopes, row_curvatures)
+    row_gradients, row_curvatures, shift = np.empty(n), np.empty(n), np.empty(n)
+    gradients, curvatures, steps = np.empty(m), np.empty(m), np.empty(m)
+    intercept_change = 0.0
+    for _ in range(max_steps):
+        gradient, curvature = fill_row_derivatives(
+            signs, row_weights, scores, row_gradients, row_curvatures
+        )
         if intercept == 0.0:
-            slope, curvature = 0.0, 0.0
-        fill_model(csc, columns, row_slopes, row_curvatures, slopes, curvatures)
-        off = violation(columns, slopes, slope, strength, weights)
-        if off <= enough:
+            gradient, curvature = 0.0, 0.0
+        fill_model(csc, columns, row_gradients, row_curvatures, gradients, curvatures)
+        max_violation = violation(columns, gradients, gradient, strength, weights)
+        if max_violation <= tol:
             break
         steps[:], shift[:] = 0.0, 0.0
-        model = Quadratic(slopes, curvatures, row_curvatures, slope, curvature)
-        near = max(0.1 * off, 0.3 * enough)
-        moved = solve_model(csc, columns, model, strength, weights, steps, shift, near)
-        promise = slope * moved
+        model = QuadraticModel(gradients, curvatures, row_curvatures, gradient, curvature)
+        model_tol = max(0.1 * max_violation, 0.3 * tol)
+        intercept_step = solve_model(
+            csc, columns, model, strength, weights, steps, shift, model_tol
+        )
+        predicted_change = gradient * intercept_step
         for c in range(m):
-            was = weights[columns[c]]
-            promise += slopes[c] * steps[c] + strength * (abs(was + steps[c]) - abs(was))
-        if promise >= 0.0:
+            old = weights[columns[c]]
+            predicted_change += gradients[c] * steps[c] + strength * (
+                abs(old + steps[c]) - abs(old)
+            )
+        if predicted_change >= 0.0:
             break
-        before, size = log_loss(signs, row_weights, scores, shift, 0.0), 1.0
+        old_objective, step_size = log_loss(signs, row_weights, scores, shift, 0.0), 1.0
         for c in range(m):
-            before += strength * abs(weights[columns[c]])
-        for _ in range(HALVINGS):
-            after = log_loss(signs, row_weights, scores, shift, size)
+            old_objective += strength * abs(weights[columns[c]])
+        for _ in range(MAX_HALVINGS):
+            new_objective = log_loss(signs, row_weights, scores, shift, step_size)
             for c in range(m):
-                after += strength * abs(weights[columns[c]] + size * steps[c])
-            if after <= before + 1e-4 * size * promise + ROUNDING * before:
+                new_objective += strength * abs(weights[columns[c]] + step_size * steps[c])
+            if (
+                new_objective
+                <= old_objective + 1e-4 * step_size * predicted_change + ROUNDING * old_objective
+            ):
                 break
-            size *= 0.5
-        bias += size * moved
+            step_size *= 0.5
+        intercept_change += step_size * intercept_step
         for c in range(m):
-            weights[columns[c]] += size * steps[c]
+            weights[columns[c]] += step_size * steps[c]
         for i in range(n):
-            scores[i] += size * shift[i]
-    return bias
+            scores[i] += step_size * shift[i]
+    return intercept_change
 
 
 # --------------------------------------------------------------------------- few columns
 @helper
-def fill_gram(rows, signs, row_weights, scores, slopes, gram):
-    """Slopes and second derivatives of the loss along columns, and in the last place along the
-    intercept.
+def fill_gram(rows, signs, row_weights, scores, gradients, gram):
+    """Compute gradient and Hessian of the loss in the weights of the columns and, as the last
+    entry, in the intercept.
     """
-    values, columns, pointers = rows
-    one, last = np.uint64(1), np.uint64(slopes.shape[0] - 1)
-    slopes[:], gram[:] = 0.0, 0.0
+    values, columns, indptr = rows
+    one, last = np.uint64(1), np.uint64(gradients.shape[0] - 1)
+    gradients[:], gram[:] = 0.0, 0.0
     for i in range(np.uint64(scores.shape[0])):
-        share = 1.0 / (1.0 + math.exp(min(signs[i] * scores[i], 700.0)))
-        slope, curvature = -row_weights[i] * signs[i] * share, row_weights[i] * share * (1 - share)
-        slopes[last] += slope
+        probability = 1.0 / (1.0 + math.exp(min(signs[i] * scores[i], 700.0)))
+        gradient = -row_weights[i] * signs[i] * probability
+        curvature = row_weights[i] * probability * (1 - probability)
+        gradients[last] += gradient
         gram[last, last] += curvature
-        for k in range(pointers[i], pointers[i + one]):
-            column, bent = columns[k], curvature * values[k]
-            slopes[column] += slope * values[k]
-            gram[last, column] += bent
-            for other in range(pointers[i], k + one):
-                gram[column, columns[other]] += bent * values[other]
-    for a in range(gram.shape[0]):  # of each pair one place was filled
+        for k in range(indptr[i], indptr[i + one]):
+            column, weighted_value = columns[k], curvature * values[k]
+            gradients[column] += gradient * values[k]
+            gram[last, column] += weighted_value
+            for other in range(indptr[i], k + one):
+                gram[column, columns[other]] += weighted_value * values[other]
+    for a in range(gram.shape[0]):  # only one of (a, b) and (b, a) has been filled
         for b in range(a):
             gram[a, b] += gram[b, a]
             gram[b, a] = gram[a, b]
 
 
 @helper
-def solve_gram(gram, slopes, strength, weights, steps, slacks, enough):
-    """Coordinate descent on a quadratic model given by its matrix."""
+def solve_gram(gram, gradients, strength, weights, steps, residuals, tol):
+    """Run coordinate descent on a quadratic model with the Hessian `gram`."""
     last = steps.shape[0] - 1
-    for j in range(steps.shape[0]):  # a slice takes Numba two seconds to compile
-        steps[j], slacks[j] = 0.0, slopes[j]
-    for _ in range(SWEEPS):
-        worst = 0.0
+    for j in range(steps.shape[0]):  # slice assignment takes Numba two seconds to compile
+        steps[j], residuals[j] = 0.0, gradients[j]
+    for _ in range(MAX_SWEEPS):
+        max_change = 0.0
         for j in range(steps.shape[0]):
             curvature = gram[j, j]
             if curvature <= 0.0:
                 continue
-            change = -slacks[j] / curvature
+            change = -residuals[j] / curvature
             if j < last:
-                here = weights[j] + steps[j]
-                change = soft_threshold(here + change, strength / curvature) - here
+                old = weights[j] + steps[j]
+                change = soft_threshold(old + change, strength / curvature) - old
             if change != 0.0:
                 steps[j] += change
                 for other in range(steps.shape[0]):
-                    slacks[other] += change * gram[j, other]
-                worst = max(worst, abs(change) * curvature)
-        if worst <= enough:
+                    residuals[other] += change * gram[j, other]
+                max_change = max(max_change, abs(change) * curvature)
+        if max_change <= tol:
             break
 
 
 @compiled
-def gram_steps(rows, signs, row_weights, strength, weights, scores, intercept, turns):
-    """So many Newton steps on few columns, given by their entries row by row; `weights` and
-    `scores` are changed in place. An `intercept` of 0 means that there is none.
+def gram_steps(rows, signs, row_weights, strength, weights, scores, intercept, max_steps):
+    """Run up to `max_steps` Newton steps on few columns, given as CSR rows; `weights` and `scores`
+    are changed in place. An `intercept` of 0 means that there is none.
 
-    No step is judged by the objective, which takes as long as the step: what comes of it is judged
-    as a bound.
+    There is no line search: the objective costs as much as a step, and the caller uses the result
+    only as a dual point, of which the bound is valid in any case.
     """
-    values, columns, pointers = rows
+    values, columns, indptr = rows
     one, size = np.uint64(1), weights.shape[0] + 1
-    every, last = np.arange(size - 1), np.uint64(size - 1)
-    slopes, steps, slacks = np.empty(size), np.empty(size), np.empty(size)
+    all_columns, last = np.arange(size - 1), np.uint64(size - 1)
+    gradients, steps, residuals = np.empty(size), np.empty(size), np.empty(size)
     gram, shift = np.empty((size, size)), np.empty(scores.shape[0])
-    for _ in range(turns):
-        fill_gram(rows, signs, row_weights, scores, slopes, gram)
+    for _ in range(max_steps):
+        fill_gram(rows, signs, row_weights, scores, gradients, gram)
         if intercept == 0.0:
-            slopes[last], gram[last, :], gram[:, last] = 0.0, 0.0, 0.0
-        off = violation(every, slopes, slopes[last], strength, weights)
-        solve_gram(gram, slopes, strength, weights, steps, slacks, 0.1 * off)
-        farthest = 0.0
+            gradients[last], gram[last, :], gram[:, last] = 0.0, 0.0, 0.0
+        max_violation = violation(all_columns, gradients, gradients[last], strength, weights)
+        solve_gram(gram, gradients, strength, weights, steps, residuals, 0.1 * max_violation)
+        max_score_step = 0.0
         for i in range(np.uint64(scores.shape[0])):
             shift[i] = steps[last]
-            for k in range(pointers[i], pointers[i + one]):
+            for k in range(indptr[i], indptr[i + one]):
                 shift[i] += steps[columns[k]] * values[k]
-            farthest = max(farthest, abs(shift[i]))
-        share = min(1.0, FARTHEST / farthest) if farthest > 0.0 else 0.0
+            max_score_step = max(max_score_step, abs(shift[i]))
+        step_size = min(1.0, MAX_SCORE_STEP / max_score_step) if max_score_step > 0.0 else 0.0
         for j in range(size - 1):
-            weights[j] += share * steps[j]
+            weights[j] += step_size * steps[j]
         for i in range(scores.shape[0]):
-            scores[i] += share * shift[i]
+            scores[i] += step_size * shift[i]

@@ -1,114 +1,141 @@
-"""Thresholds one after the other, until what a model of the kept entries costs is small enough."""
+"""Search of a threshold: lower it until the certificate meets the requested error."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.methods.data_thresholding.bounds import AT_ZERO, Problem, safe_threshold
+from tamis.methods.data_thresholding.bounds import LOSS_AT_ZERO, Problem, safe_threshold
 from tamis.methods.data_thresholding.certificate import Certificate, certify
-from tamis.methods.data_thresholding.solver import Fit, given_solver, solve
-from tamis.methods.data_thresholding.thresholds import Kept, drop_small, halvings
+from tamis.methods.data_thresholding.solver import Fit, fit_estimator, solve
+from tamis.methods.data_thresholding.thresholds import (
+    ThresholdedMatrix,
+    drop_small,
+    halving_thresholds,
+)
 
-TIGHTER = 0.1  # of the error allowed: how well a thresholded problem is solved
+SOLVER_TOL_FRACTION = 0.1  # tolerance of the solver on thresholded data, as a fraction of max_error
 
 
-class Options(NamedTuple):
-    """Parameters of a search."""
+class ThresholdOptions(NamedTuple):
+    """Parameters of the search."""
 
     estimator: Any  # None: the solver in tamis
-    mass: float  # sum of the weights of the rows
+    total_weight: float  # sum of the weights of the rows
     max_error: float | None
     mode: str
     tol: float
     max_iter: int
 
 
-class Tried(NamedTuple):
-    """One threshold: what is left of the data, and a fit and a certificate of every output."""
+class ThresholdTrial(NamedTuple):
+    """Result at one threshold: the thresholded matrix, a fit and a certificate for each output."""
 
     threshold: float
-    kept: Kept
+    thresholded: ThresholdedMatrix
     fits: list[Fit]
     certificates: list[Certificate]
 
-    def holds(self, options: Options) -> bool:
-        """Whether every output is near enough to its optimum."""
+    def is_within(self, options: ThresholdOptions) -> bool:
+        """Return whether the certificate of every output meets `max_error`."""
         error, mode = options.max_error, options.mode
-        return error is None or all(one.holds(error, mode) for one in self.certificates)
+        return error is None or all(
+            certificate.is_within(error, mode) for certificate in self.certificates
+        )
 
-    def figures(self) -> dict:
-        """What it kept, and the worst output's distance from its optimum."""
+    def summary(self) -> dict:
+        """Return the record of `history_`: threshold, size, and the largest gap of an output."""
         return {
             "threshold": self.threshold,
-            "kept_fraction": self.kept.share,
-            "bytes": self.kept.size,
-            "gap": max(one.gap for one in self.certificates),
-            "rel_gap": max(one.rel_gap for one in self.certificates),
+            "kept_fraction": self.thresholded.share,
+            "bytes": self.thresholded.n_bytes,
+            "gap": max(certificate.gap for certificate in self.certificates),
+            "rel_gap": max(certificate.rel_gap for certificate in self.certificates),
         }
 
 
 def search(
-    matrix, problems: list[Problem], options: Options, first: float, floor: float = 0.0, start=None
-) -> list[Tried]:
-    """Halve the threshold until the certificate of every output holds; each fit starts where the
-    last one ended, the first one at the fits `start`.
+    matrix,
+    problems: list[Problem],
+    options: ThresholdOptions,
+    first: float,
+    floor: float = 0.0,
+    start=None,
+) -> list[ThresholdTrial]:
+    """Halve the threshold until the certificate of every output meets `max_error`; return all
+    trials.
+
+    The first trial starts from the fits `start`, each later one from the fits of the one before.
     """
-    found: list[Tried] = []
-    for threshold in [first] if options.max_error is None else halvings(matrix, first, floor):
-        found.append(_try(matrix, problems, threshold, options, start))
-        if found[-1].holds(options):
+    trials: list[ThresholdTrial] = []
+    for threshold in (
+        [first] if options.max_error is None else halving_thresholds(matrix, first, floor)
+    ):
+        trials.append(_try_threshold(matrix, problems, threshold, options, start))
+        if trials[-1].is_within(options):
             break
-        start = found[-1].fits
-    return found
+        start = trials[-1].fits
+    return trials
 
 
-def _try(matrix, problems: list[Problem], threshold: float, options: Options, start) -> Tried:
-    """Drop, solve, certify."""
-    kept, tol = drop_small(matrix, threshold), options.tol
+def _try_threshold(
+    matrix, problems: list[Problem], threshold: float, options: ThresholdOptions, start
+) -> ThresholdTrial:
+    """Threshold the matrix, solve the problem of each output, and compute the certificates."""
+    thresholded, tol = drop_small(matrix, threshold), options.tol
     if options.max_error is not None:
-        tol = min(tol, TIGHTER * options.max_error)
+        tol = min(tol, SOLVER_TOL_FRACTION * options.max_error)
     if options.estimator is not None:
-        fits = given_solver(options.estimator, kept.matrix, problems, options.mass)
+        fits = fit_estimator(options.estimator, thresholded.matrix, problems, options.total_weight)
     else:
-        begun = start or [None for _ in problems]
+        initial_fits = start or [None for _ in problems]
         fits = [
-            solve(problem, kept.matrix, tol, options.max_iter, at)
-            for problem, at in zip(problems, begun, strict=True)
+            solve(problem, thresholded.matrix, tol, options.max_iter, initial)
+            for problem, initial in zip(problems, initial_fits, strict=True)
         ]
     pairs = zip(problems, fits, strict=True)
-    return Tried(threshold, kept, fits, [certify(one, matrix, kept, fit) for one, fit in pairs])
+    return ThresholdTrial(
+        threshold,
+        thresholded,
+        fits,
+        [certify(problem, matrix, thresholded, fit) for problem, fit in pairs],
+    )
 
 
 def search_path(
-    matrix, problems: list[Problem], options: Options, first: float, alphas: np.ndarray
-) -> list[Tried]:
-    """A threshold for each of falling strengths: it begins at that of the one before, and does not
-    fall below what the bounds allow beforehand.
+    matrix, problems: list[Problem], options: ThresholdOptions, first: float, alphas: np.ndarray
+) -> list[ThresholdTrial]:
+    """Return one trial for each of decreasing strengths; the search starts at the last threshold,
+    and ends at the largest one that the a-priori bounds allow.
     """
-    assert options.max_error is not None, "a path needs to know what it may lose"
-    at_zero, start, steps = AT_ZERO[problems[0].loss], None, []
-    allowed, reached = (options.max_error, options.mode), at_zero
+    assert options.max_error is not None, "a path needs max_error"
+    at_zero, start, trials = LOSS_AT_ZERO[problems[0].loss], None, []
+    error_bound, known_objective = (options.max_error, options.mode), at_zero
     for alpha in alphas.tolist():
-        floor = safe_threshold(*allowed, alpha, at_zero, reached)
-        own = [problem._replace(strength=alpha) for problem in problems]
-        tried = search(matrix, own, options, max(first, floor), floor, start)[-1]
-        first, start = tried.threshold, tried.fits
-        reached = max(one.primal_original for one in tried.certificates)
-        steps.append(tried)
-    return steps
+        floor = safe_threshold(*error_bound, alpha, at_zero, known_objective)
+        alpha_problems = [problem._replace(strength=alpha) for problem in problems]
+        trial = search(matrix, alpha_problems, options, max(first, floor), floor, start)[-1]
+        first, start = trial.threshold, trial.fits
+        known_objective = max(certificate.primal_original for certificate in trial.certificates)
+        trials.append(trial)
+    return trials
 
 
-def shown_path(alphas: np.ndarray, steps: list[Tried]) -> dict[str, np.ndarray]:
-    """A path as arrays."""
-    shown = {"primal": "primal_original", "gap": "gap", "rel_gap": "rel_gap"}
+def path_arrays(alphas: np.ndarray, trials: list[ThresholdTrial]) -> dict[str, np.ndarray]:
+    """Return the path as a dict of arrays."""
+    fields = {"primal": "primal_original", "gap": "gap", "rel_gap": "rel_gap"}
     return {
         "alpha": alphas,
-        "threshold": np.array([one.threshold for one in steps]),
-        "kept_fraction": np.array([one.kept.share for one in steps]),
-        "coef": np.array([[fit.weights for fit in one.fits] for one in steps]),
-        "intercept": np.array([[fit.intercept for fit in one.fits] for one in steps]),
+        "threshold": np.array([trial.threshold for trial in trials]),
+        "kept_fraction": np.array([trial.thresholded.share for trial in trials]),
+        "coef": np.array([[fit.weights for fit in trial.fits] for trial in trials]),
+        "intercept": np.array([[fit.intercept for fit in trial.fits] for trial in trials]),
         **{
-            name: np.array([[getattr(c, field) for c in one.certificates] for one in steps])
-            for name, field in shown.items()
+            name: np.array(
+                [
+                    [getattr(certificate, field) for certificate in trial.certificates]
+                    for trial in trials
+                ]
+            )
+            for name, field in fields.items()
         },
     }

@@ -1,6 +1,4 @@
-"""Small entries out of a matrix: a copy without them, what was dropped, and which threshold to
-begin with.
-"""
+"""Thresholded copies of a matrix, products and columns of a matrix, and candidate thresholds."""
 
 from typing import NamedTuple
 
@@ -11,31 +9,32 @@ from tamis.methods.data_thresholding.loop_rows import (
     copy_entries,
     drop_entries,
     find_entries,
-    least_size,
-    pull_columns,
+    min_magnitude,
+    transpose_product,
 )
 from tamis.numerics.csr import frozen
 
-SPARSE_BELOW = 0.25  # share of kept entries below which a dense matrix is stored by its nonzeros
+# A dense matrix with a smaller fraction of nonzero entries after thresholding becomes sparse.
+MAX_SPARSE_FRACTION = 0.25
 
 
-class Kept(NamedTuple):
-    """A matrix after thresholding, its share of the nonzero entries, and the largest dropped size
-    (0: nothing was dropped).
+class ThresholdedMatrix(NamedTuple):
+    """A matrix after thresholding, its fraction of the nonzero entries, and the largest absolute
+    value of a dropped entry (0: nothing was dropped).
     """
 
     matrix: np.ndarray | sp.csr_array
     share: float
-    dropped: float
+    max_dropped: float
 
     @property
-    def size(self) -> int:
-        """Bytes that the matrix takes."""
-        return bytes_of(self.matrix)
+    def n_bytes(self) -> int:
+        """Memory of the matrix, in bytes."""
+        return count_bytes(self.matrix)
 
 
-def bytes_of(matrix) -> int:
-    """Bytes of a dense or CSR matrix."""
+def count_bytes(matrix) -> int:
+    """Return the memory of a dense or CSR matrix, in bytes."""
     return (
         matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
         if sp.issparse(matrix)
@@ -43,116 +42,136 @@ def bytes_of(matrix) -> int:
     )
 
 
-def sizes_of(matrix) -> np.ndarray:
-    """Absolute values of the nonzero entries."""
+def nonzero_magnitudes(matrix) -> np.ndarray:
+    """Return the absolute values of the nonzero entries."""
     stored = matrix.data if sp.issparse(matrix) else matrix[matrix != 0]
-    sizes = np.abs(stored)
-    return sizes if sizes.all() else sizes[sizes > 0]
+    magnitudes = np.abs(stored)
+    return magnitudes if magnitudes.all() else magnitudes[magnitudes > 0]
 
 
-def drop_small(matrix, threshold: float) -> Kept:
-    """A copy without the entries of size at most `threshold`; the matrix itself where there are
-    none, and never a change in it.
+def drop_small(matrix, threshold: float) -> ThresholdedMatrix:
+    """Return a copy without the entries of absolute value at most `threshold`, or the matrix itself
+    if there are none.
     """
     return (
         _drop_sparse(matrix, threshold) if sp.issparse(matrix) else _drop_dense(matrix, threshold)
     )
 
 
-def raw(matrix):
-    """The arrays of a CSR matrix as loops read them."""
-    index = np.uint64 if matrix.indices.itemsize == 8 else np.uint32
-    count = matrix.indptr[-1]
+def csr_arrays(matrix):
+    """Return data, indices, indptr of a CSR matrix, read-only and unsigned, for compiled loops."""
+    index_dtype = np.uint64 if matrix.indices.itemsize == 8 else np.uint32
+    n_entries = matrix.indptr[-1]
     return (
-        frozen(matrix.data[:count]),
-        frozen(matrix.indices[:count].view(index)),
+        frozen(matrix.data[:n_entries]),
+        frozen(matrix.indices[:n_entries].view(index_dtype)),
         frozen(matrix.indptr.astype(np.uint64)),
     )
 
 
-def _drop_sparse(matrix, threshold: float) -> Kept:
-    data, indices, old = raw(matrix)
-    fewer, where = np.empty(len(data) + 1, data.dtype), np.empty(len(data) + 1, indices.dtype)
-    pointers = np.empty(len(old), np.uint64)
-    gone, largest = drop_entries(data, indices, old, float(threshold), fewer, where, pointers)
-    if not gone:
-        return Kept(matrix, 1.0, 0.0)
-    count, index = int(pointers[-1]), matrix.indices.dtype
-    for array in (fewer, where):
-        array.resize(count, refcheck=False)  # gives back what was not needed
-    made = sp.csr_array((fewer, where.view(index), pointers.astype(index)), shape=matrix.shape)
-    return Kept(made, count / (count + gone), float(largest))
+def _drop_sparse(matrix, threshold: float) -> ThresholdedMatrix:
+    data, indices, old_indptr = csr_arrays(matrix)
+    new_data = np.empty(len(data) + 1, data.dtype)
+    new_indices = np.empty(len(data) + 1, indices.dtype)
+    new_indptr = np.empty(len(old_indptr), np.uint64)
+    n_dropped, max_dropped = drop_entries(
+        data, indices, old_indptr, float(threshold), new_data, new_indices, new_indptr
+    )
+    if not n_dropped:
+        return ThresholdedMatrix(matrix, 1.0, 0.0)
+    n_above, index_dtype = int(new_indptr[-1]), matrix.indices.dtype
+    for array in (new_data, new_indices):
+        array.resize(n_above, refcheck=False)  # release the unused memory
+    thresholded = sp.csr_array(
+        (new_data, new_indices.view(index_dtype), new_indptr.astype(index_dtype)),
+        shape=matrix.shape,
+    )
+    return ThresholdedMatrix(thresholded, n_above / (n_above + n_dropped), float(max_dropped))
 
 
-def _drop_dense(matrix, threshold: float) -> Kept:
-    sizes = np.abs(matrix)
-    stays = sizes > threshold
-    count, whole = int(np.count_nonzero(stays)), int(np.count_nonzero(sizes))
-    if count == whole:
-        return Kept(matrix, 1.0, 0.0)
-    dropped, share = float(sizes[~stays].max()), count / whole
-    if share >= SPARSE_BELOW:
-        return Kept(np.where(stays, matrix, matrix.dtype.type(0)), share, dropped)
-    columns = np.nonzero(stays)[1]
-    pointers = np.concatenate(([0], np.cumsum(stays.sum(axis=1))))
-    return Kept(
-        sp.csr_array((matrix[stays], columns.astype(np.int32), pointers), shape=matrix.shape),
-        share,
-        dropped,
+def _drop_dense(matrix, threshold: float) -> ThresholdedMatrix:
+    magnitudes = np.abs(matrix)
+    is_above = magnitudes > threshold
+    n_above, n_nonzero = int(np.count_nonzero(is_above)), int(np.count_nonzero(magnitudes))
+    if n_above == n_nonzero:
+        return ThresholdedMatrix(matrix, 1.0, 0.0)
+    max_dropped, fraction = float(magnitudes[~is_above].max()), n_above / n_nonzero
+    if fraction >= MAX_SPARSE_FRACTION:
+        return ThresholdedMatrix(
+            np.where(is_above, matrix, matrix.dtype.type(0)), fraction, max_dropped
+        )
+    columns = np.nonzero(is_above)[1]
+    indptr = np.concatenate(([0], np.cumsum(is_above.sum(axis=1))))
+    return ThresholdedMatrix(
+        sp.csr_array((matrix[is_above], columns.astype(np.int32), indptr), shape=matrix.shape),
+        fraction,
+        max_dropped,
     )
 
 
 # --------------------------------------------------------------------------- columns
-def pulls_of(matrix, loads: np.ndarray) -> np.ndarray:
-    """Every column times the loads of the rows."""
+def correlate_columns(matrix, row_coefficients: np.ndarray) -> np.ndarray:
+    """Return X'c for coefficients c of the rows."""
     if not sp.issparse(matrix):
-        return matrix.T @ loads
-    found = np.empty(matrix.shape[1])
-    pull_columns(*raw(matrix), loads, found)
-    return found
+        return matrix.T @ row_coefficients
+    products = np.empty(matrix.shape[1])
+    transpose_product(*csr_arrays(matrix), row_coefficients, products)
+    return products
 
 
-def columns_of(matrix, columns: np.ndarray) -> sp.csr_array:
-    """Some columns, row by row."""
+def select_columns(matrix, columns: np.ndarray) -> sp.csr_array:
+    """Return the selected columns as a CSR array."""
     if not sp.issparse(matrix):
         return sp.csr_array(matrix[:, columns])
-    data, indices, pointers = raw(matrix)
-    wanted, place = np.zeros(matrix.shape[1], np.uint8), np.empty(matrix.shape[1], indices.dtype)
-    wanted[columns], place[columns] = 1, np.arange(len(columns))
-    found = np.empty(len(data) + 1, indices.dtype)
-    count = int(find_entries(indices, wanted, found))
-    values, where, begins = np.empty(count), np.empty(count, indices.dtype), np.empty_like(pointers)
-    copy_entries(data, indices, pointers, found[:count], place, values, where, begins)
-    index = matrix.indices.dtype
+    data, indices, indptr = csr_arrays(matrix)
+    is_selected = np.zeros(matrix.shape[1], np.uint8)
+    column_index = np.empty(matrix.shape[1], indices.dtype)
+    is_selected[columns], column_index[columns] = 1, np.arange(len(columns))
+    entries = np.empty(len(data) + 1, indices.dtype)
+    n_entries = int(find_entries(indices, is_selected, entries))
+    values = np.empty(n_entries)
+    selected_columns = np.empty(n_entries, indices.dtype)
+    selected_indptr = np.empty_like(indptr)
+    copy_entries(
+        data,
+        indices,
+        indptr,
+        entries[:n_entries],
+        column_index,
+        values,
+        selected_columns,
+        selected_indptr,
+    )
+    index_dtype = matrix.indices.dtype
     return sp.csr_array(
-        (values, where.view(index), begins.astype(index)),
+        (values, selected_columns.view(index_dtype), selected_indptr.astype(index_dtype)),
         shape=(matrix.shape[0], len(columns)),
     )
 
 
 # --------------------------------------------------------------------------- thresholds to try
-def keeping(matrix, share: float) -> float:
-    """The threshold that leaves about this share of the nonzero entries."""
-    sizes = sizes_of(matrix)
-    if not len(sizes) or share >= 1.0:
+def keeping(matrix, fraction: float) -> float:
+    """Return the threshold above which about this fraction of the nonzero entries lies."""
+    magnitudes = nonzero_magnitudes(matrix)
+    if not len(magnitudes) or fraction >= 1.0:
         return 0.0
-    if share <= 0.0:
-        return float(sizes.max())
-    place = min(int((1.0 - share) * len(sizes)), len(sizes) - 1)
-    return float(np.partition(sizes, place)[place - 1 : place + 1].min()) if place else 0.0
+    if fraction <= 0.0:
+        return float(magnitudes.max())
+    rank = min(int((1.0 - fraction) * len(magnitudes)), len(magnitudes) - 1)
+    return float(np.partition(magnitudes, rank)[rank - 1 : rank + 1].min()) if rank else 0.0
 
 
-def halvings(matrix, first: float, floor: float = 0.0):
-    """Thresholds to try: `first`, then half of the last one, not below `floor`, and 0 once less
-    than the smallest entry is left.
+def halving_thresholds(matrix, first: float, floor: float = 0.0):
+    """Yield candidate thresholds: `first`, then half of the last one, but not below `floor`; then 0
+    if the next one would drop no entry.
 
-    Of a `floor` above 0 nothing lower follows: the entries below it are known to do no harm.
+    Nothing below a positive `floor` follows: the a-priori bounds hold there.
     """
-    least = least_size(frozen(matrix.data if sp.issparse(matrix) else matrix.ravel()))
-    now = max(first, floor)
-    while now >= least:
-        yield now
-        if now <= floor:
+    min_nonzero = min_magnitude(frozen(matrix.data if sp.issparse(matrix) else matrix.ravel()))
+    threshold = max(first, floor)
+    while threshold >= min_nonzero:
+        yield threshold
+        if threshold <= floor:
             return
-        now = max(0.5 * now, floor)
+        threshold = max(0.5 * threshold, floor)
     yield 0.0

@@ -1,4 +1,4 @@
-"""Thresholding as a transformer: small entries become 0."""
+"""DataThresholder: a transformer that sets small entries to 0."""
 
 from typing import ClassVar
 
@@ -7,24 +7,25 @@ from sklearn.base import OneToOneFeatureMixin
 
 from tamis.base.estimators.estimator import Transformer, plain_rows, take_asked
 from tamis.base.parameters import AUTO, NUMBER, SHARE, Auto, estimator, is_auto, parameter
-from tamis.methods.data_thresholding.thresholds import drop_small, keeping, sizes_of
+from tamis.methods.data_thresholding.thresholds import drop_small, keeping, nonzero_magnitudes
 from tamis.system.schema import number
 from tamis.system.threads import locked
 
 
 @estimator
 class DataThresholder(OneToOneFeatureMixin, Transformer):
-    r"""Transformer that drops small entries: those of size at most t become 0.
+    r"""Transformer that drops small entries: those of absolute value at most t become 0.
 
-    Choose it to make data smaller and fits faster before any model. What it costs is known only
-    where the model is an L1 classifier: choose `ThresholdedClassifier` there, which has the same
-    cut inside, says how far from the optimum it leaves the model, and predicts rows as they are.
+    Use it before any model to make data smaller and fits faster. A bound on the loss of accuracy is
+    known for L1 classifiers only: use `ThresholdedClassifier` there, which thresholds in the same
+    way, bounds the distance of the model from the optimum, and predicts from rows that are not
+    thresholded.
 
     .. math:: x_{ij}(t) = x_{ij} \text{ if } |x_{ij}| > t, \text{ else } 0
 
-    In a pipeline the rows to be predicted are cut too; with thresholds that drop much, models have
-    been worse on cut rows than on whole ones. Features should be of one scale, since one threshold
-    cuts them all.
+    In a pipeline the rows to be predicted are thresholded too; with thresholds that drop many
+    entries, models had a higher error on such rows than on complete ones. Scale the features first,
+    since one threshold applies to all of them.
 
     {parameters}
 
@@ -32,8 +33,8 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
 
     See Also
     --------
-    ThresholdedClassifier : The cut inside an L1 classifier, with a certificate.
-    sklearn.preprocessing.Binarizer : Entries above a threshold become 1.
+    ThresholdedClassifier : L1 classifier that thresholds its training data, with a certificate.
+    sklearn.preprocessing.Binarizer : Sets entries above a threshold to 1.
 
     References
     ----------
@@ -51,14 +52,14 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
     threshold: float | Auto = parameter(
         "auto",
         [NUMBER, AUTO],
-        'Entries of this size or less are dropped. "auto" takes the threshold that leaves a share '
-        "`fraction` of the nonzero entries of the training rows.",
+        'Entries of this absolute value or less are dropped. "auto" is the threshold above which a '
+        "fraction `fraction` of the nonzero entries of the training rows lies.",
     )
     fraction: float = parameter(
         0.5,
         [SHARE],
-        "That share, between 0 and 1; about, where several entries are of the same size, which "
-        "stay or leave together.",
+        "Fraction of the nonzero entries to keep, between 0 and 1. It is approximate if several "
+        "entries have the same absolute value.",
     )
     _contents: ClassVar[dict] = {
         "threshold_": number(float, least=0.0),
@@ -67,11 +68,12 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
     }
     _attributes: ClassVar[str] = """\
         threshold_ : float
-            Threshold in use.
+            Threshold.
         kept_fraction_ : float
-            Share of the nonzero entries of the training rows above it.
+            Fraction of the nonzero entries of the training rows that are above the threshold.
         dropped_ : float
-            Largest size of the entries dropped from them; 0 where none was.
+            Largest absolute value of the entries dropped from the training rows; 0 if there are
+            none.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
@@ -79,7 +81,7 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
 
     @locked
     def fit(self, X, y=None):
-        """Find the threshold.
+        """Choose the threshold.
 
         Parameters
         ----------
@@ -99,14 +101,14 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
             if is_auto(self.threshold)
             else float(self.threshold)
         )
-        sizes = sizes_of(matrix)
-        small = sizes[sizes <= self.threshold_]
-        self.kept_fraction_ = 1.0 - len(small) / len(sizes) if len(sizes) else 1.0
+        magnitudes = nonzero_magnitudes(matrix)
+        small = magnitudes[magnitudes <= self.threshold_]
+        self.kept_fraction_ = 1.0 - len(small) / len(magnitudes) if len(magnitudes) else 1.0
         self.dropped_ = float(small.max(initial=0.0))
         return self
 
     def transform(self, X):
-        """The rows without their small entries; X itself is never changed.
+        """Return a copy of X with entries up to the threshold set to 0.
 
         Parameters
         ----------
@@ -121,5 +123,5 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
         matrix = take_asked(self, X)
         if isinstance(matrix, np.ndarray):
             return np.where(np.abs(matrix) > self.threshold_, matrix, matrix.dtype.type(0))
-        kept = drop_small(matrix, self.threshold_).matrix
-        return kept.copy() if kept is matrix else kept
+        thresholded = drop_small(matrix, self.threshold_).matrix  # the input itself if unchanged
+        return thresholded.copy() if thresholded is matrix else thresholded

@@ -1,4 +1,4 @@
-"""Labels by the thousand on a low-rank matrix."""
+"""LowRankClassifier: the robust low-rank lasso for classes or thousands of labels."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from tamis.base.estimators.classifier import WeightedClassifier
 from tamis.base.fast_checks import check_array, check_length, dense
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets
-from tamis.methods.low_rank_lasso.compression import COLUMNS, Compressed, compress, scores_of
+from tamis.methods.low_rank_lasso.compression import COLUMNS, Compressed, compress, compute_scores
 from tamis.methods.low_rank_lasso.estimator import LowRankModel
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import array
@@ -23,16 +23,17 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
     r"""Linear classifier for many labels at once: the robust low-rank lasso on targets -1 and +1,
     with a threshold for every label.
 
-    Choose it for many labels on wide rows, where fitting each alone takes too long; for few labels
-    a lasso on all the data is more accurate.
+    Use it for many labels on wide data, where separate fits take too long; for few labels a lasso
+    on X itself is more accurate.
 
     Each label solves, as in `LowRankLasso`,
 
     .. math:: \min_{\|\beta\|_1 \le r} \|y - \hat X \beta\|_2 + \eta \|\beta\|_2, \qquad
        \eta = \text{robustness} \cdot \epsilon_k ,
 
-    and is predicted where its score on X itself is above its threshold. Shrinking moves the scores
-    of a rare label below 0; a threshold that has the best F1 on the training rows makes up for it.
+    and is predicted for rows with a score above its threshold; scores use X itself. Shrinkage moves
+    the scores of a rare label below 0; a threshold with the best F1 on the training rows corrects
+    for that.
 
     {parameters}
 
@@ -40,8 +41,8 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
 
     See Also
     --------
-    LowRankLasso : The same for numbers.
-    SieveClassifier : One label, or few, on all the data.
+    LowRankLasso : The same objective for numeric targets.
+    SieveClassifier : Sparse classifier for few labels on all the data.
 
     References
     ----------
@@ -59,16 +60,16 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
     >>> model = LowRankClassifier(n_components=8, random_state=0).fit(X[:400], Y[:400])
     >>> model.predict(X[400:]).shape
     (200, 5)
-    >>> found = model.macro_f1(X[400:], Y[400:])
-    >>> found["mean_of_f1"] > 0.7, found["f1_of_means"] > 0.7
+    >>> scores = model.macro_f1(X[400:], Y[400:])
+    >>> scores["mean_of_f1"] > 0.7, scores["f1_of_means"] > 0.7
     (True, True)
     """
 
     threshold: float | str = parameter(
         "auto",
         [Interval(Real, None, None, closed="neither"), one_of("auto", "f1")],
-        "Score above which a label is predicted: a number, or by the best F1 on the training "
-        'rows. "auto" does so for a matrix of labels, and is 0 for classes.',
+        'Score above which a label is predicted: a number, or "f1" for the threshold with the best '
+        'F1 on the training rows. "auto" is "f1" for a matrix of labels, and 0 for classes.',
     )
     class_weight: dict | str | None = parameter(
         None,
@@ -79,12 +80,12 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
     _contents: ClassVar[dict] = {"thresholds_": array("f8", "outputs")}
     _attributes: ClassVar[str] = """\
         intercept_ : ndarray of shape (n_outputs,)
-            Intercepts, the thresholds not taken off.
+            Intercepts; they do not include the thresholds.
         thresholds_ : ndarray of shape (n_outputs,)
-            Scores above which a label is predicted; `decision_function` takes them off."""
+            Scores above which a label is predicted; `decision_function` subtracts them."""
 
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
-        """Targets, and the columns that are read; a sparse matrix of labels stays sparse, 0/1."""
+        """Return the targets and their columns; a sparse 0/1 matrix of labels stays sparse."""
         if not sp.issparse(y):
             return super()._code(y, n_rows, **known)
         if self.class_weight is not None:
@@ -95,48 +96,54 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
         if not np.isin(y.data, (0.0, 1.0)).all():
             raise ValueError(
                 f"y of shape {y.shape} must be a matrix of labels, 0 or 1 each; found "
-                f"{np.setdiff1d(y.data, (0, 1))[0]!r}."
+                f"{np.setdiff1d(y.data, (0, 1))[0]:g}."
             )
         check_length(np.empty(y.shape[0]), n_rows)
         return ClassTargets(np.arange(y.shape[1]), labels=True), EncodedTargets(sp.csc_array(y))
 
     def _numbers(self, targets: ClassTargets, columns) -> Any:
-        """0/1 columns, sparse where they came so."""
+        """Return the targets as 0/1 columns; sparse ones stay sparse."""
         if sp.issparse(columns):
             return columns
         return (targets.signs(columns) > 0).astype(np.float64)
 
     def _compress(self, U, columns, roots) -> tuple[Compressed, np.ndarray]:
-        """As for numbers, but 0/1 columns become -1/+1 ones, a few at a time."""
-        parts, means = [], []
-        for at in range(0, columns.shape[1], COLUMNS):
-            block = _dense(columns, slice(at, at + COLUMNS))
-            part, mean = compress(U, 2.0 * block - 1.0, roots, self.fit_intercept)
-            parts.append(part)
+        """Compress the targets -1 and +1 of 0/1 columns, a few columns at a time."""
+        chunks, means = [], []
+        for start in range(0, columns.shape[1], COLUMNS):
+            block = _dense(columns, slice(start, start + COLUMNS))
+            compressed, mean = compress(U, 2.0 * block - 1.0, roots, self.fit_intercept)
+            chunks.append(compressed)
             means.append(mean)
-        joined = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-        return Compressed(*joined), np.concatenate(means)
+        fields = (np.concatenate(field_chunks) for field_chunks in zip(*chunks, strict=True))
+        return Compressed(*fields), np.concatenate(means)
 
-    def _beside(self, targets: ClassTargets, matrix, columns, weights, shown: dict) -> dict:
-        """One threshold an output: the number given, or that of the best F1 on these rows."""
-        count, asked = columns.shape[1], self.threshold
-        found = np.zeros(count) if isinstance(asked, str) else np.full(count, float(asked))
-        if asked == "f1" or (asked == "auto" and targets.labels):
-            for at in range(0, count, COLUMNS):
-                part = slice(at, at + COLUMNS)
-                scores = scores_of(matrix, shown["_weights"][part], shown["intercept_"][part])
-                block = _dense(columns, part)
-                found[part] = [
+    def _beside(self, targets: ClassTargets, matrix, columns, weights, attributes: dict) -> dict:
+        """Return `thresholds_`: the parameter, or the best F1 of each output on these rows."""
+        n_outputs, user_threshold = columns.shape[1], self.threshold
+        thresholds = (
+            np.zeros(n_outputs)
+            if isinstance(user_threshold, str)
+            else np.full(n_outputs, float(user_threshold))
+        )
+        if user_threshold == "f1" or (user_threshold == "auto" and targets.labels):
+            for start in range(0, n_outputs, COLUMNS):
+                chunk = slice(start, start + COLUMNS)
+                scores = compute_scores(
+                    matrix, attributes["_weights"][chunk], attributes["intercept_"][chunk]
+                )
+                block = _dense(columns, chunk)
+                thresholds[chunk] = [
                     best_threshold(scores[:, j], block[:, j], weights)
                     for j in range(scores.shape[1])
                 ]
-        return {"thresholds_": found}
+        return {"thresholds_": thresholds}
 
     def _offsets(self) -> np.ndarray:
         return self.intercept_ - self.thresholds_
 
     def macro_f1(self, X, y):
-        """F1 over all labels, by both definitions in use.
+        """Return the macro-averaged F1 over all labels, by both common definitions.
 
         Parameters
         ----------
@@ -147,10 +154,10 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
 
         Returns
         -------
-        found : dict of {str: float}
-            ``mean_of_f1``, the mean of the labels' F1, as in scikit-learn; and ``f1_of_means``, the
-            harmonic mean of macro precision and macro recall, as in the reference. Where nothing is
-            predicted precision is 0.
+        scores : dict of {str: float}
+            ``mean_of_f1``, the mean of the F1 of the labels, as in scikit-learn; and
+            ``f1_of_means``, the harmonic mean of macro precision and macro recall, as in the
+            reference. The precision of a label without predictions is 0.
         """
         check_is_fitted(self)
         predicted = self.predict(X)
@@ -162,38 +169,48 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
         return macro_f1(np.asarray(truth) > 0, predicted > 0)
 
 
-def _dense(columns, part: slice) -> np.ndarray:
-    """Some columns as an array."""
-    block = columns[:, part]
+def _dense(columns, chunk: slice) -> np.ndarray:
+    """Return some columns as a dense array."""
+    block = columns[:, chunk]
     return block.toarray() if sp.issparse(block) else block
 
 
 def best_threshold(scores, truth, weights) -> float:
-    """Where to cut so that F1 is largest, between two scores; of equals the highest cut.
-
-    0 where no label is there.
+    """Return the threshold with the largest F1, halfway between two scores; the highest one in case
+    of ties, 0 if no row has the label.
     """
     if not (weights * truth).any():
         return 0.0
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
-    hits, taken = np.cumsum((weights * truth)[order]), np.cumsum(weights[order])
-    last = np.append(ordered[1:] < ordered[:-1], True)  # equal scores go together
-    f1 = np.where(last, 2.0 * hits / (taken + hits[-1]), -1.0)
+    true_positives = np.cumsum((weights * truth)[order])
+    predicted_weight = np.cumsum(weights[order])
+    # A threshold between equal scores is impossible.
+    is_last_of_ties = np.append(ordered[1:] < ordered[:-1], True)
+    f1 = np.where(
+        is_last_of_ties, 2.0 * true_positives / (predicted_weight + true_positives[-1]), -1.0
+    )
     best = int(f1.argmax())
-    below = ordered[best + 1] if best + 1 < len(ordered) else ordered[best] - 1.0
-    return float(0.5 * (ordered[best] + below))
+    next_score = ordered[best + 1] if best + 1 < len(ordered) else ordered[best] - 1.0
+    return float(0.5 * (ordered[best] + next_score))
 
 
 def macro_f1(truth, predicted) -> dict[str, float]:
-    """Both macro-averaged F1 of 0/1 columns."""
-    hits = (truth & predicted).sum(axis=0).astype(float)
-    given, there = predicted.sum(axis=0), truth.sum(axis=0)
-    precision = np.divide(hits, given, out=np.zeros_like(hits), where=given > 0)
-    recall = np.divide(hits, there, out=np.zeros_like(hits), where=there > 0)
-    each = np.divide(2.0 * hits, given + there, out=np.zeros_like(hits), where=given + there > 0)
-    mean = precision.mean() + recall.mean()
+    """Return both macro-averaged F1 of boolean columns."""
+    true_positives = (truth & predicted).sum(axis=0).astype(float)
+    n_predicted, n_true = predicted.sum(axis=0), truth.sum(axis=0)
+    precision = np.divide(
+        true_positives, n_predicted, out=np.zeros_like(true_positives), where=n_predicted > 0
+    )
+    recall = np.divide(true_positives, n_true, out=np.zeros_like(true_positives), where=n_true > 0)
+    label_f1 = np.divide(
+        2.0 * true_positives,
+        n_predicted + n_true,
+        out=np.zeros_like(true_positives),
+        where=n_predicted + n_true > 0,
+    )
+    total = precision.mean() + recall.mean()
     return {
-        "mean_of_f1": float(each.mean()),
-        "f1_of_means": float(2.0 * precision.mean() * recall.mean() / mean) if mean else 0.0,
+        "mean_of_f1": float(label_f1.mean()),
+        "f1_of_means": float(2.0 * precision.mean() * recall.mean() / total) if total else 0.0,
     }

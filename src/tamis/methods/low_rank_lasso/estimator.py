@@ -1,5 +1,5 @@
-"""What the low-rank models share: one factorisation, many targets, and what is said about those
-that came to nothing.
+"""Base class of the low-rank lasso estimators: shared parameters, one factorisation, and a fit of
+all targets.
 """
 
 from numbers import Integral, Real
@@ -25,55 +25,59 @@ from tamis.base.parameters import (
 )
 from tamis.base.partition_sums import PartitionSums
 from tamis.base.validation import take_weights, warn_user
-from tamis.methods.low_rank_lasso.compression import Compressed, compress, scores_of
-from tamis.methods.low_rank_lasso.factorization import Factoring, LowRankFactorization
+from tamis.methods.low_rank_lasso.compression import Compressed, compress, compute_scores
+from tamis.methods.low_rank_lasso.factorization import FactorizationParameters, LowRankFactorization
 from tamis.methods.low_rank_lasso.partitions import fit_low_rank, refuse_sums
 from tamis.methods.low_rank_lasso.spg.solver import Outcome, Rules, solve
 from tamis.solvers.randomized_svd import Operator
 from tamis.system.schema import array, count, part, records, rows
 from tamis.system.threads import count_threads, locked
 
-AUTO_SHARE = 0.5  # radius="auto", as a share of the L1 norm without a bound
-FINEST = 1e-5  # least tol in float32
+AUTO_RADIUS_FRACTION = 0.5  # radius="auto", as a fraction of the L1 norm without a bound
+MIN_FLOAT32_TOL = 1e-5  # smallest tol that float32 resolves
 
 
 @estimator
-class LowRankModel(Factoring):
-    """Base of the linear models that see the rows through a low-rank matrix; a classifier or a
-    regressor stands beside it.
+class LowRankModel(FactorizationParameters):
+    """Base of the linear models on a low-rank approximation of X; subclasses also derive from a
+    classifier or a regressor.
     """
 
-    n_components: int = parameter(100, [COUNT], "Rank k of the matrix. Text wants 100 or more.")
+    n_components: int = parameter(
+        100, [COUNT], "Rank k of the approximation. Use 100 or more for text."
+    )
     radius: float | Auto | list[float] | np.ndarray = parameter(
         "auto",
         [Interval(Real, 0, None, closed="right"), AUTO, ARRAY],
-        "Bound r of the weights' L1 norm. \"auto\" is half the norm that the target's weights have "
-        "without a bound; ``numpy.inf`` is none, whose solution has a closed form and is not "
-        "sparse.",
+        'Bound r on the L1 norm of the weights. "auto" is half the L1 norm of the solution without '
+        "a bound, for each target; ``numpy.inf`` means no bound: the solution has a closed form "
+        "and is not sparse.",
         'float, array-like of shape (n_outputs,) or "auto"',
     )
     robustness: float = parameter(
         0.1,
         [SHARE],
-        "Share of the matrix's error to insure against, from 0 to 1. With 1 and an intercept most "
-        "targets of text collapse to 0.",
+        "Fraction of the approximation error to protect against, from 0 to 1. With 1 and an "
+        "intercept the weights of most targets of text are 0.",
     )
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to fit an intercept, by centred columns and targets.", kw_only=True
     )
-    max_iter: int = parameter(2000, [COUNT], "Most iterations a target.", kw_only=True)
+    max_iter: int = parameter(
+        2000, [COUNT], "Maximum number of iterations for each target.", kw_only=True
+    )
     tol: float = parameter(
         1e-4,
         [ABOVE],
-        "Largest duality gap, as a share of the norm of the (centred) target; at least 1e-5 in "
-        "float32.",
+        "Duality gap at which the iterations of a target end, as a fraction of the norm of the "
+        "(centred) target; at least 1e-5 in float32.",
         kw_only=True,
     )
     n_jobs: int | None = parameter(
         None,
         [Integral, None],
-        "Threads, each with some targets. None is 1, -1 all cores. The result does not depend on "
-        "it.",
+        "Number of threads, which solve for different targets. None is 1, -1 all cores. The result "
+        "does not depend on it.",
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
@@ -90,38 +94,39 @@ class LowRankModel(Factoring):
     }
     _attributes: ClassVar[str] = r"""
         coef_ : ndarray of shape (n_outputs, n_features)
-            Weights; zeros are exact. Made on demand; a regressor with one target has shape
+            Weights; zeros are exact. Computed on access; a regressor with one target has shape
             (n_features,).
         sparse_coef_ : csr_array of shape (n_outputs, n_features)
-            The same as they are stored.
+            The weights as a sparse array.
         intercept_ : ndarray of shape (n_outputs,)
             Intercepts.
         support_ : ndarray of int
-            Indices of the features with a weight; of several outputs the union.
+            Indices of the features with a nonzero weight; for several outputs the union.
         factorization_ : LowRankFactorization
-            The factored rows; hand it to the next `fit` on the same rows.
+            The factorisation of X; pass it to the next `fit` on the same rows.
         gap_ : ndarray of shape (n_outputs,)
-            Duality gaps as shares of the targets' norms.
+            Duality gaps as fractions of the norms of the targets.
         converged_ : ndarray of bool of shape (n_outputs,)
-            Whether the gap came below `tol`.
+            Whether the gap is at most `tol`.
         collapsed_ : ndarray of bool of shape (n_outputs,)
             Whether 0 is the solution at every radius, :math:`\|\hat X^T y\| \le \eta \|y\|`.
         bounded_ : ndarray of bool of shape (n_outputs,)
-            Whether the radius matters; where not, the weights are the closed form, and not sparse.
+            Whether the L1 bound is active; otherwise the weights are the closed form, and not
+            sparse.
         radius_ : ndarray of shape (n_outputs,)
             Radius of each target.
         alpha_ : ndarray of shape (n_outputs,)
-            Price of the L1 norm at the solution, in the units of scikit-learn's Lasso and
+            Multiplier of the L1 bound, in the units of `alpha` of scikit-learn's Lasso and
             ElasticNet.
         objective_ : ndarray of shape (n_outputs,)
             Value of the objective.
         residual_bound_ : ndarray of shape (n_outputs,)
-            What the norm of the residual on X itself cannot exceed, with the probability of the
-            factorisation's certificate.
+            Upper bound on the norm of the residual on X itself, valid if `error_upper_` of the
+            factorisation is.
         n_iter_ : int
-            Iterations of the target that took most.
+            Largest number of iterations of a target.
         history_ : list of dict
-            What each stage did: factorisation, zero test, closed form, projected gradients.
+            Record of each stage: factorisation, zero test, closed form, projected gradients.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
@@ -130,20 +135,20 @@ class LowRankModel(Factoring):
     # ------------------------------------------------------------------ fit
     @locked
     def fit(self, X, y, sample_weight=None, factorization=None):
-        """Factor the rows, and fit all targets.
+        """Compute the factorisation, and fit all targets.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Numbers for a regressor; for a classifier classes, or a 0/1 matrix with a column a
-            label.
+            Numbers for a regressor; for a classifier classes, or a 0/1 matrix with one column for
+            each label.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
         factorization : LowRankFactorization or None, default=None
-            A factorisation of the same rows and weights, as `factorization_` of an earlier fit, to
-            save making it again.
+            Factorisation of the same rows and weights, such as `factorization_` of an earlier fit;
+            None computes it.
 
         Returns
         -------
@@ -152,17 +157,17 @@ class LowRankModel(Factoring):
         self._check()
         matrix = plain_rows(self, X, reset=True)
         weights = take_weights(sample_weight, matrix.shape[0], some=True)
-        targets, coded = self._code(y, matrix.shape[0])
-        targets, weights = self._weigh(targets, coded.columns, weights)
+        targets, encoded = self._code(y, matrix.shape[0])
+        targets, weights = self._weigh(targets, encoded.columns, weights)
         roots = np.sqrt(weights) if len(weights) else None
         factors = self._factor(matrix, roots, factorization)
-        columns = self._numbers(targets, coded.columns)
-        every = np.ones(matrix.shape[0]) if roots is None else roots
-        packed, means = self._compress(factors.U_, columns, every)
-        found = self._solve(factors, packed, *self._radius(targets.outputs))
-        shown = self._shown(found, means, packed, factors, matrix.shape[0])
-        shown |= self._beside(targets, matrix, columns, every**2, shown)
-        self._set_attributes(shown, targets)
+        columns = self._numbers(targets, encoded.columns)
+        row_roots = np.ones(matrix.shape[0]) if roots is None else roots
+        compressed, means = self._compress(factors.U_, columns, row_roots)
+        result = self._solve(factors, compressed, *self._radius(targets.outputs))
+        attributes = self._shown(result, means, compressed, factors, matrix.shape[0])
+        attributes |= self._beside(targets, matrix, columns, row_roots**2, attributes)
+        self._set_attributes(attributes, targets)
         self._warn(factors)
         return self
 
@@ -174,99 +179,104 @@ class LowRankModel(Factoring):
         """Fit by sums over partitions."""
         fit_low_rank(self, sums)
 
-    def _set_attributes(self, shown: dict, targets) -> None:
-        """Set what a fit shows."""
-        self.__dict__.update(shown, _targets=targets)
+    def _set_attributes(self, attributes: dict, targets) -> None:
+        """Set the attributes of a fit."""
+        self.__dict__.update(attributes, _targets=targets)
 
     def _check(self) -> None:
-        """Refuse parameters that do not go together."""
+        """Raise a ValueError for invalid or incompatible parameters."""
         self._validate_params()
-        if self.dtype == "float32" and self.tol < FINEST:
+        if self.dtype == "float32" and self.tol < MIN_FLOAT32_TOL:
             raise ValueError(
-                f"{type(self).__name__}: tol={self.tol:g} is finer than float32 resolves; use tol "
-                f">= {FINEST:g} or dtype='float64'."
+                f"{type(self).__name__}: tol={self.tol:g} is finer than float32 resolves. Use tol "
+                f">= {MIN_FLOAT32_TOL:g} or dtype='float64'."
             )
 
     def _numbers(self, targets, columns) -> Any:
-        """What is fitted for each output, a column each, dense or sparse."""
+        """Return the numbers to fit, one column for each output, dense or sparse."""
         return columns
 
     def _compress(self, U, columns, roots) -> tuple[Compressed, np.ndarray]:
-        """Targets as k numbers each, and their means."""
+        """Return the compressed targets, and their means."""
         return compress(U, columns, roots, self.fit_intercept)
 
-    def _beside(self, targets, matrix, columns, weights, shown: dict) -> dict:
-        """What a model stores besides."""
+    def _beside(self, targets, matrix, columns, weights, attributes: dict) -> dict:
+        """Return attributes that a subclass sets in addition."""
         return {}
 
-    def _factor(self, matrix, roots, given) -> LowRankFactorization:
-        """The factorisation to use; one that is given must be of these rows."""
-        if given is None:
-            given = self._unfactored()
-            given._factorise(matrix, roots)
-            return given
-        check_is_fitted(given)
-        if (len(given.U_), len(given.W_)) != matrix.shape:
+    def _factor(self, matrix, roots, factorization) -> LowRankFactorization:
+        """Return the factorisation: that of the user, if it is of these rows, or a new one."""
+        if factorization is None:
+            factorization = self._unfactored()
+            factorization._factorise(matrix, roots)
+            return factorization
+        check_is_fitted(factorization)
+        shape = len(factorization.U_), len(factorization.W_)
+        if shape != matrix.shape:
             raise ValueError(
-                f"factorization is of rows of shape {(len(given.U_), len(given.W_))}, but X has "
-                f"shape {matrix.shape}. Fit it on X."
+                f"factorization is of rows of shape {shape}, but X has shape {matrix.shape}. Fit "
+                "it on X."
             )
-        if bool(given.center) != bool(self.fit_intercept):
+        if bool(factorization.center) != bool(self.fit_intercept):
             raise ValueError(
-                f"factorization has center={given.center}, but fit_intercept={self.fit_intercept}. "
-                "They must agree."
+                f"factorization has center={factorization.center}, but "
+                f"fit_intercept={self.fit_intercept}. They must be equal."
             )
         mean = Operator(matrix, roots, self.fit_intercept).mean
-        if not np.allclose(mean, given.mean_, rtol=1e-3, atol=1e-6 * np.abs(mean).max(initial=1.0)):
+        if not np.allclose(
+            mean, factorization.mean_, rtol=1e-3, atol=1e-6 * np.abs(mean).max(initial=1.0)
+        ):
             raise ValueError(
-                "factorization is of other rows or weights: the columns' means differ. Fit it on "
+                "factorization is of other rows or weights: the column means differ. Fit it on "
                 "X, with the same sample_weight."
             )
-        return given
+        return factorization
 
     def _unfactored(self) -> LowRankFactorization:
-        """The factorisation that is asked for, yet to be made."""
-        asked = {name: getattr(self, name) for name in Factoring._parameter_constraints}
-        return LowRankFactorization(self.n_components, center=self.fit_intercept, **asked)
+        """Return an unfitted factorisation with the parameters of this estimator."""
+        options = {
+            name: getattr(self, name) for name in FactorizationParameters._parameter_constraints
+        }
+        return LowRankFactorization(self.n_components, center=self.fit_intercept, **options)
 
-    def _solve(self, factors, packed: Compressed, radius, share) -> Outcome:
-        """Solve for targets that are k numbers each."""
+    def _solve(self, factors, compressed: Compressed, radius, radius_fraction) -> Outcome:
+        """Solve for compressed targets."""
         return solve(
             factors.W_,
             factors.S_,
-            packed,
+            compressed,
             radius,
             Rules(self.robustness * factors.error_upper_, self.tol, self.max_iter),
-            share=share,
+            radius_fraction=radius_fraction,
             dtype=np.dtype(self.dtype),
             threads=count_threads(self.n_jobs),
         )
 
-    def _radius(self, count: int):
-        """One radius a target, and the share that is meant by "auto"."""
+    def _radius(self, n_targets: int):
+        """Return the radius of each target, and the fraction that `radius="auto"` stands for."""
         if isinstance(self.radius, str):
-            return np.zeros(count), AUTO_SHARE
+            return np.zeros(n_targets), AUTO_RADIUS_FRACTION
         radius = np.asarray(self.radius, dtype=np.float64)
-        if radius.ndim and radius.shape != (count,):
+        if radius.ndim and radius.shape != (n_targets,):
             raise ValueError(
-                f"radius has shape {radius.shape}, but there are {count} targets. Give one number, "
-                "or one a target."
+                f"radius has shape {radius.shape}, but there are {n_targets} targets. Pass one "
+                "number, or one for each target."
             )
         if not (radius > 0.0).all():
             raise ValueError(
                 f"radius must be above 0; the least is {radius.min():g}. Use numpy.inf for no "
                 "bound."
             )
-        return np.broadcast_to(radius, (count,)).copy(), None
+        return np.broadcast_to(radius, (n_targets,)).copy(), None
 
     def _shown(
-        self, found: Outcome, means, packed: Compressed, factors, n_rows: int
+        self, result: Outcome, means, compressed: Compressed, factors, n_rows: int
     ) -> dict[str, Any]:
-        """Attributes from an outcome."""
-        figures, weights = found.figures, found.weights.astype(np.float64)
+        """Return the fitted attributes, from the result of the solver."""
+        figures, weights = result.figures, result.weights.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gap = np.where(packed.norm > 0.0, figures["gap"] / packed.norm, 0.0)
-        bounded = ~(found.closed | found.zero)
+            gap = np.where(compressed.norm > 0.0, figures["gap"] / compressed.norm, 0.0)
+        bounded = ~(result.closed | result.zero)
         rank, error = factors.n_components_, factors.error_upper_
         return {
             "factorization_": factors,
@@ -274,7 +284,7 @@ class LowRankModel(Factoring):
             "intercept_": means - weights @ factors.mean_,
             "gap_": gap,
             "converged_": figures["converged"] > 0,
-            "collapsed_": found.zero & (packed.norm > 0.0),
+            "collapsed_": result.zero & (compressed.norm > 0.0),
             "bounded_": bounded,
             "radius_": figures["radius"],
             "alpha_": figures["rho"] * figures["nu"] / n_rows,
@@ -283,8 +293,8 @@ class LowRankModel(Factoring):
             "n_iter_": max(1, int(figures["iterations"].max(initial=0.0))),
             "history_": [
                 {"stage": "factorisation", "rank": rank, "error": error},
-                {"stage": "zero test", "targets": int(found.zero.sum())},
-                {"stage": "closed form", "targets": int(found.closed.sum())},
+                {"stage": "zero test", "targets": int(result.zero.sum())},
+                {"stage": "closed form", "targets": int(result.closed.sum())},
                 {
                     "stage": "projected gradients",
                     "targets": int(bounded.sum()),
@@ -294,44 +304,45 @@ class LowRankModel(Factoring):
         }
 
     def _warn(self, factors) -> None:
-        """Say what collapsed and what did not converge."""
-        name, count = type(self).__name__, len(self.converged_)
-        fallen = int(self.collapsed_.sum())
-        if fallen and self.robustness > 0.0 and factors.error_upper_ > 0.0:
+        """Warn about targets with a zero solution, and about those that did not converge."""
+        name, n_targets = type(self).__name__, len(self.converged_)
+        n_collapsed = int(self.collapsed_.sum())
+        if n_collapsed and self.robustness > 0.0 and factors.error_upper_ > 0.0:
             warn_user(
-                f"{name}: {fallen} of {count} targets are 0 at every radius, for the "
-                f"{factors.n_components_} components explain less of them than "
-                f"the error that is insured against ({self.robustness:g} of "
-                f"{factors.error_upper_:.3g}). Lower robustness, or raise n_components.",
+                f"{name}: {n_collapsed} of {n_targets} targets are 0 at every radius: the "
+                f"{factors.n_components_} components explain less of them than the error that "
+                f"robustness={self.robustness:g} protects against (of {factors.error_upper_:.3g}). "
+                "Lower robustness, or raise n_components.",
                 UserWarning,
             )
-        elif fallen:
+        elif n_collapsed:
             warn_user(
-                f"{name}: {fallen} of {count} targets are 0: nothing in X is related to them.",
+                f"{name}: {n_collapsed} of {n_targets} targets are 0: no component of X is "
+                "correlated with them. Check X and y, or raise n_components.",
                 UserWarning,
             )
-        late = ~self.converged_
-        if late.any():
+        is_unconverged = ~self.converged_
+        if is_unconverged.any():
             warn_user(
-                f"{name}: {int(late.sum())} of {count} targets have a duality gap above "
-                f"tol={self.tol:g} of their norm after {self.max_iter} "
-                f"iterations, the largest {self.gap_[late].max():.2g}; see converged_. Raise "
-                "max_iter, tol or robustness, or use dtype='float64'.",
+                f"{name}: {int(is_unconverged.sum())} of {n_targets} targets have a duality gap "
+                f"above tol={self.tol:g} of their norm after {self.max_iter} iterations, the "
+                f"largest {self.gap_[is_unconverged].max():.2g}; see converged_. Raise max_iter, "
+                "tol or robustness, or use dtype='float64'.",
                 ConvergenceWarning,
             )
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X) -> np.ndarray:
-        """Scores of rows: with X itself, not with what is near it."""
+        """Return the scores of rows, from X itself and not from its approximation."""
         check_is_fitted(self)
-        return scores_of(plain_rows(self, X), self._weights, self._offsets())
+        return compute_scores(plain_rows(self, X), self._weights, self._offsets())
 
     def _offsets(self) -> np.ndarray:
-        """What is added to the products."""
+        """Return the offset of the scores of each output."""
         return self.intercept_
 
     def _kept_weights(self) -> Weights:
-        """The weights of the kept columns, and what is added to the products."""
+        """Return the weights of the selected columns, and the offsets of the scores."""
         columns = self.support_
         weights = self._weights[:, columns].T.toarray()
         return Weights(columns, np.ascontiguousarray(weights), np.asarray(self._offsets()))
@@ -355,5 +366,5 @@ class LowRankModel(Factoring):
 
     @property
     def support_(self):
-        """Indices of the features with a weight; of several targets the union."""
+        """Indices of the features with a nonzero weight; for several targets the union."""
         return np.unique(self.sparse_coef_.indices).astype(np.int64)

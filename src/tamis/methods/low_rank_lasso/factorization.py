@@ -1,4 +1,4 @@
-"""A low-rank matrix near the rows, with a certificate of how near it is."""
+"""LowRankFactorization: low-rank approximation of X, with bounds on its error."""
 
 from typing import ClassVar
 
@@ -31,15 +31,17 @@ DTYPE = one_of("float64", "float32")
 
 
 @estimator(kw_only=True)
-class Factoring(Estimator):
-    """What is asked of a factorisation by name."""
+class FactorizationParameters(Estimator):
+    """Base class with the parameters of a factorisation."""
 
-    n_oversamples: int = parameter(10, [at_least(0)], "Random projections beyond k.")
+    n_oversamples: int = parameter(
+        10, [at_least(0)], "Number of random projections in addition to k."
+    )
     n_power_iter: int = parameter(
         2,
         [at_least(0)],
-        "Power iterations. With 0 the error on text is three to four times the least possible, "
-        "with 2 about 1.1 times.",
+        "Power iterations. With 0 the error on text is three to four times the minimum for the "
+        "rank, with 2 about 1.1 times.",
     )
     dtype: str = parameter(
         "float64",
@@ -50,18 +52,18 @@ class Factoring(Estimator):
 
 
 @estimator
-class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factoring):
-    r"""Low-rank approximation of large sparse rows that says how far off it is.
+class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, FactorizationParameters):
+    r"""Low-rank approximation of large sparse data with certified bounds on its error.
 
-    Choose it to fit many models on one matrix, where they need to know the error, as `LowRankLasso`
-    does. Choose scikit-learn's TruncatedSVD if only the columns of lower dimension are wanted.
+    Use it to fit many models on one matrix that need a bound on the error, such as `LowRankLasso`.
+    Use scikit-learn's TruncatedSVD if you only need the reduced columns.
 
     .. math:: X - 1 \bar x^T \approx U S W^T, \qquad
        \|X - 1 \bar x^T - U S W^T\|_2 \le \text{error\_upper\_}
 
-    The singular value decomposition is found by random projections; columns are centred without
-    making a sparse matrix dense. The error is bounded by Lanczos' method: `error_lower_` is
-    certain, `error_upper_` holds with probability :math:`1 - \delta` and lies a few percent higher.
+    Random projections compute the singular value decomposition; a sparse matrix is centred without
+    conversion to a dense one. Lanczos' method bounds the error: `error_lower_` is a certain lower
+    bound, `error_upper_` an upper bound with probability :math:`1 - \delta`, a few percent higher.
 
     {parameters}
 
@@ -70,11 +72,12 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
     See Also
     --------
     LowRankLasso : Fits thousands of targets on one factorisation.
-    SingularValueDisplay : Draws the singular values and the error.
+    SingularValueDisplay : Plots the singular values and the error.
 
     Notes
     -----
-    With row weights the rows are multiplied by their roots, and so are those of U.
+    With row weights the rows are multiplied by the square roots of their weights, and so are those
+    of U.
 
     References
     ----------
@@ -99,15 +102,15 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
     True
     """
 
-    n_components: int = parameter(
-        50, [COUNT], "Rank k. Fewer are kept where the rows have a lower one."
+    n_components: int = parameter(50, [COUNT], "Rank k. The rank of the data is an upper bound.")
+    center: bool = parameter(
+        True, [BOOL], "Whether to subtract the means of the columns.", kw_only=True
     )
-    center: bool = parameter(True, [BOOL], "Whether to subtract the columns' means.", kw_only=True)
     n_lanczos: int = parameter(24, [COUNT], "Steps of Lanczos' method.", kw_only=True)
     delta: float = parameter(
         1e-3,
         [FRACTION],
-        "Probability with which `error_upper_` may be too small.",
+        "Probability that `error_upper_` is too small.",
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
@@ -122,19 +125,19 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
     }
     _attributes: ClassVar[str] = """\
         U_ : ndarray of shape (n_samples, n_components)
-            Orthonormal columns, one row a row of X.
+            Orthonormal columns; one row for each row of X.
         S_ : ndarray of shape (n_components,)
             Singular values, largest first.
         W_ : ndarray of shape (n_features, n_components)
-            Orthonormal columns, one row a column of X.
+            Orthonormal columns; one row for each column of X.
         mean_ : ndarray of shape (n_features,)
             Means of the columns; zeros with ``center=False``.
         error_lower_, error_upper_ : float
-            Bounds of the largest singular value of the error.
+            Bounds on the largest singular value of the error.
         error_fro_ : float
             Frobenius norm of the error.
         n_components_ : int
-            Rank that was kept.
+            Rank of the approximation.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
@@ -142,7 +145,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
 
     @locked
     def fit(self, X, y=None, sample_weight=None):
-        """Factorise the rows.
+        """Compute the factorisation.
 
         Parameters
         ----------
@@ -171,22 +174,22 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
         fit_factorization(self, sums)
 
     def _factorise(self, matrix, roots) -> Operator:
-        """Factor trusted rows, whose weights' roots are given, or None; returns the rows as the map
-        that was factored.
+        """Factorise validated rows; `roots` are the square roots of their weights, or None. Return
+        the centred and weighted rows as a linear operator.
         """
         random = check_random_state(self.random_state)
         operator = Operator(matrix, roots, self.center, np.dtype(self.dtype))
-        parts = truncated_svd(
+        svd = truncated_svd(
             operator, self.n_components, self.n_oversamples, self.n_power_iter, random
         )
-        found = certified(operator, parts, self.n_lanczos, self.delta, random)
-        self.U_, self.S_, self.W_, self.error_lower_, self.error_upper_, self.error_fro_ = found
+        factors = certified(operator, svd, self.n_lanczos, self.delta, random)
+        self.U_, self.S_, self.W_, self.error_lower_, self.error_upper_, self.error_fro_ = factors
         self.mean_, self.n_components_ = operator.mean, len(self.S_)
         self.n_features_in_ = matrix.shape[1]
         return operator
 
     def transform(self, X):
-        """Coordinates of the rows along the columns of `W_`.
+        """Return the coordinates of the rows along the columns of `W_`.
 
         Parameters
         ----------
@@ -202,7 +205,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
         return matrix @ self.W_ - (self.mean_ @ self.W_).astype(self.W_.dtype)
 
     def inverse_transform(self, Z):
-        """Rows of low rank from coordinates.
+        """Return the low-rank rows with these coordinates.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The lasso on a low-rank matrix, for one target or thousands."""
+"""LowRankLasso: the robust lasso on a low-rank matrix, for one target or thousands."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tamis.base.fast_checks import check_length
 from tamis.base.parameters import estimator
 from tamis.base.targets import NumberTargets
 from tamis.base.validation import take_numbers, take_weights
-from tamis.methods.low_rank_lasso.compression import COLUMNS, scores_of
+from tamis.methods.low_rank_lasso.compression import COLUMNS, compute_scores
 from tamis.methods.low_rank_lasso.estimator import LowRankModel
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.randomized_svd import Operator
@@ -21,23 +21,22 @@ from tamis.solvers.randomized_svd import Operator
 
 @estimator
 class LowRankLasso(LowRankModel, Regressor):
-    r"""Lasso on a low-rank matrix near the rows, insured against what that matrix leaves out; for
-    one target or thousands at once.
+    r"""Robust lasso on a low-rank approximation of X, for one target or thousands at once.
 
-    Choose it for many targets on one wide matrix: tags, words, sensors. For few targets, or where
-    the last bit of accuracy counts, a lasso on all the data fits better. ``robustness=1`` insures
-    against the whole error, and with an intercept sets most targets of text to 0, at every radius;
-    0 is the plain lasso on the low-rank matrix, which converges more slowly; 0.1 is between.
+    Use it for many targets on one wide matrix: tags, words, sensors. For few targets, or if
+    accuracy matters most, use a lasso on X itself. ``robustness=1`` protects against the full
+    approximation error, and with an intercept sets most targets of text to 0, at every radius; 0 is
+    the plain lasso on the low-rank matrix, which converges more slowly; 0.1 is a compromise.
 
-    With :math:`\hat X` the matrix of rank k nearest the rows and :math:`\epsilon_k \ge \|X - \hat
-    X\|` its certified error, each target solves
+    With the best approximation :math:`\hat X` of rank k and its certified error :math:`\epsilon_k
+    \ge \|X - \hat X\|`, it solves for each target
 
     .. math:: \min_{\|\beta\|_1 \le r} \|y - \hat X \beta\|_2 + \eta \|\beta\|_2, \qquad
        \eta = \text{robustness} \cdot \epsilon_k ,
 
-    which is :math:`\max_{\|\Delta\| \le \eta} \|y - (\hat X + \Delta) \beta\|_2`, the residual
-    under the worst error of that size. Once the rows are factored a target is k numbers, and the
-    iterations do not depend on the number of rows.
+    where the objective is :math:`\max_{\|\Delta\| \le \eta} \|y - (\hat X + \Delta) \beta\|_2`, the
+    residual for the worst error of norm :math:`\eta`. After the factorisation a target is k
+    numbers, and the cost of an iteration does not depend on the number of rows.
 
     {parameters}
 
@@ -45,18 +44,19 @@ class LowRankLasso(LowRankModel, Regressor):
 
     See Also
     --------
-    LowRankClassifier : The same for labels and classes.
-    LowRankFactorization : The factorisation alone.
-    associations : Words that predict a word.
-    RankOneLasso : Rank one, solved exactly.
+    LowRankClassifier : The same objective for labels and classes.
+    LowRankFactorization : Computes the factorisation.
+    associations : Lists the words that predict a word.
+    RankOneLasso : Solves rank one exactly.
 
     Notes
     -----
-    Targets are tested for 0, then solved without the bound, which is a root in one variable; those
-    that the bound concerns go through spectral projected gradients, a few dozen at a time, and
-    leave when their duality gap is small. The gap is of the low-rank problem; `certificate` gives
-    that of the lasso on X. With ``robustness=0`` and a radius at which the k numbers of a target
-    are met exactly, the minimiser is not unique.
+    A test in closed form finds the targets with a zero solution, and a root in one variable gives
+    the solutions without the L1 bound. Spectral projected gradients solve for the targets with an
+    active bound, a few dozen at a time, until the duality gap of each is at most `tol`. This is the
+    gap of the low-rank problem; `certificate` returns that of the lasso on X. With ``robustness=0``
+    and a radius that allows a perfect fit of the k numbers of a target, the minimiser is not
+    unique.
 
     References
     ----------
@@ -82,7 +82,7 @@ class LowRankLasso(LowRankModel, Regressor):
     """
 
     def path(self, X, y, radii, sample_weight=None, factorization=None):
-        """Solutions at several radii, from one factorisation.
+        """Fit models at several radii with one factorisation.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class LowRankLasso(LowRankModel, Regressor):
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         radii : array-like of shape (n_radii,)
-            Bounds of the L1 norm, for all targets alike; ``numpy.inf`` is none.
+            Bounds on the L1 norm, each for all targets; ``numpy.inf`` means no bound.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         factorization : LowRankFactorization or None, default=None
@@ -100,7 +100,7 @@ class LowRankLasso(LowRankModel, Regressor):
         Returns
         -------
         models : list of LowRankLasso
-            One fitted model a radius; all share one factorisation.
+            One fitted model for each radius; all share one factorisation.
         """
         models: list[LowRankLasso] = []
         for radius in np.atleast_1d(np.asarray(radii, dtype=float)).tolist():
@@ -110,8 +110,8 @@ class LowRankLasso(LowRankModel, Regressor):
         return models
 
     def certificate(self, X, y, sample_weight=None):
-        """How far the fit is from the lasso on X itself, for every target: one product with X, one
-        with its transpose.
+        """Bound the distance of the fit from the lasso on X itself, for every target; this takes
+        one product with X and one with its transpose.
 
         Parameters
         ----------
@@ -124,43 +124,55 @@ class LowRankLasso(LowRankModel, Regressor):
 
         Returns
         -------
-        found : dict of ndarray of shape (n_targets,)
-            ``residual``, the norm of the residual on X; ``bound``, that this cannot exceed; and
-            ``gap``, which is at least the distance of ``residual`` from the least one within the
-            radius (infinite where there is none).
+        certificate : dict of ndarray of shape (n_targets,)
+            ``residual``, the norm of the residual on X; ``bound``, an upper bound on it known
+            without X; and ``gap``, an upper bound on the difference of ``residual`` and the
+            smallest residual within the radius (infinite without a radius).
         """
         check_is_fitted(self)
         matrix = plain_rows(self, X)
-        weights = take_weights(sample_weight, matrix.shape[0], some=True)
-        operator = Operator(matrix, np.sqrt(weights) if len(weights) else None, self.fit_intercept)
+        row_weights = take_weights(sample_weight, matrix.shape[0], some=True)
+        operator = Operator(
+            matrix, np.sqrt(row_weights) if len(row_weights) else None, self.fit_intercept
+        )
         targets: Any = self._code(y, matrix.shape[0], known=self._targets)[1].columns
-        count = self._targets.outputs
-        residual, gap = np.zeros(count), np.zeros(count)
-        for at in range(0, count, COLUMNS):
-            part = slice(at, at + COLUMNS)
-            learnt, block = self._weights[part], targets[:, part]
+        n_targets = self._targets.outputs
+        residual, gap = np.zeros(n_targets), np.zeros(n_targets)
+        for start in range(0, n_targets, COLUMNS):
+            chunk = slice(start, start + COLUMNS)
+            weights, block = self._weights[chunk], targets[:, chunk]
             block = block.toarray() if sp.issparse(block) else block
-            scores = scores_of(matrix, learnt, self.intercept_[part])
-            left = operator.roots[:, None] * (block - scores)
-            residual[part] = np.linalg.norm(left, axis=0)
-            slopes = operator.turned_times(left / np.maximum(residual[part], np.finfo(float).tiny))
-            steepest = np.abs(slopes).max(axis=0, initial=0.0)
-            limit = np.zeros(len(steepest))
-            np.multiply(self.radius_[part], steepest, out=limit, where=steepest > 0.0)
-            gap[part] = limit - np.asarray(learnt.multiply(slopes.T).sum(axis=1)).ravel()
+            scores = compute_scores(matrix, weights, self.intercept_[chunk])
+            residuals = operator.roots[:, None] * (block - scores)
+            residual[chunk] = np.linalg.norm(residuals, axis=0)
+            correlations = operator.turned_times(
+                residuals / np.maximum(residual[chunk], np.finfo(float).tiny)
+            )
+            max_correlations = np.abs(correlations).max(axis=0, initial=0.0)
+            max_products = np.zeros(len(max_correlations))
+            np.multiply(
+                self.radius_[chunk],
+                max_correlations,
+                out=max_products,
+                where=max_correlations > 0.0,
+            )
+            gap[chunk] = (
+                max_products - np.asarray(weights.multiply(correlations.T).sum(axis=1)).ravel()
+            )
         return {"residual": residual, "bound": self.residual_bound_, "gap": gap}
 
     def _code(
         self, y, n_rows: int, *, known=None, **stream
     ) -> tuple[NumberTargets, EncodedTargets]:
-        """Targets as columns; sparse ones stay sparse."""
+        """Return the targets and their columns; sparse ones stay sparse."""
         if not sp.issparse(y):
             return super()._code(y, n_rows, known=known, **stream)
         y = take_numbers(self, y, whole=True, sparse=True)
         check_length(np.empty(y.shape[0]), n_rows)
-        found = NumberTargets(y.shape[1], flat=False) if known is None else known
-        if y.shape[1] != found.outputs:
+        targets = NumberTargets(y.shape[1], flat=False) if known is None else known
+        if y.shape[1] != targets.outputs:
             raise ValueError(
-                f"y has {y.shape[1]} targets a row, but the model was begun with {found.outputs}."
+                f"y has {y.shape[1]} targets, but the model was fitted with {targets.outputs}. "
+                "Pass the y of the fit."
             )
-        return found, EncodedTargets(sp.csc_array(y))
+        return targets, EncodedTargets(sp.csc_array(y))

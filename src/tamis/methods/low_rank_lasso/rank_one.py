@@ -1,4 +1,4 @@
-"""The lasso on a matrix of rank one, exactly."""
+"""RankOneLasso: the robust lasso on a matrix of rank one, solved exactly."""
 
 from typing import ClassVar, NamedTuple
 
@@ -24,17 +24,17 @@ from tamis.base.targets import NumberTargets
 from tamis.base.validation import take_weights
 from tamis.methods.low_rank_lasso.factorization import LowRankFactorization
 from tamis.methods.low_rank_lasso.partitions import rank_one_problem
-from tamis.methods.low_rank_lasso.rank_one_solver import RankOne, highest_price, solve_rank_one
+from tamis.methods.low_rank_lasso.rank_one_solver import RankOneSolution, max_alpha, solve_rank_one
 from tamis.system.schema import array, count, number, part, records
 
-AUTO_SHARE = 0.5  # alpha="auto", as a share of the least alpha that leaves nothing
+AUTO_ALPHA_FRACTION = 0.5  # alpha="auto", as a fraction of the smallest alpha with zero weights
 
 
 class Problem(NamedTuple):
-    """A factored matrix, the norm of the perturbation that is insured against, and targets as rows,
-    centred and weighted.
+    """Factors of the matrix, strength of the 2-norm penalty, and targets as rows, centred and
+    weighted.
 
-    Where `q` is given, it and the rows are in other coordinates, of the same lengths and angles.
+    If `q` is passed, it and the rows have been rotated together to fewer coordinates.
     """
 
     factors: LowRankFactorization
@@ -45,31 +45,31 @@ class Problem(NamedTuple):
     q: np.ndarray | None = None
 
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:
-        """p and q; zeros where the rows are all alike."""
+        """Return p and q; zeros if all rows of X are equal."""
         factors, q = self.factors, self.q
         if not factors.n_components_:
             return np.zeros(len(factors.W_)), np.zeros(len(factors.U_)) if q is None else q
         return factors.W_[:, 0], factors.U_[:, 0] * factors.S_[0] if q is None else q
 
-    def solved(self, row: np.ndarray, alpha: float) -> RankOne:
-        """The solution for a target."""
+    def solve(self, row: np.ndarray, alpha: float) -> RankOneSolution:
+        """Return the solution for one target."""
         return solve_rank_one(*self.vectors(), row, self.perturbation, alpha)
 
-    def highest(self, row: np.ndarray) -> float:
-        """The least price at which no weight is left."""
-        return highest_price(*self.vectors(), row, self.perturbation)
+    def max_alpha_of(self, row: np.ndarray) -> float:
+        """Return the smallest alpha at which all weights of a target are 0."""
+        return max_alpha(*self.vectors(), row, self.perturbation)
 
 
 @estimator
 class RankOneLasso(Regressor):
-    r"""Robust lasso on the matrix of rank one nearest the rows, solved exactly in one pass over its
-    two vectors.
+    r"""Robust lasso on the matrix of rank one closest to X, with an exact solution.
 
-    Choose it to see at once which columns carry the main direction of the data that a target
-    follows, or to check other solvers: the solution is exact, in every degenerate case. It predicts
-    along one direction only; `LowRankLasso` takes more.
+    Use it to see which columns carry the main direction of the data that a target follows, or to
+    check other solvers: the solution is exact, also in degenerate cases. It predicts along one
+    direction only; use `LowRankLasso` for more.
 
-    With :math:`X - 1 \bar x^T \approx q p^T` and :math:`\epsilon` a share of its certified error,
+    With :math:`X - 1 \bar x^T \approx q p^T` and :math:`\epsilon` a fraction of its certified
+    error, it minimises
 
     .. math:: \min_\beta \|q\, p^T \beta - y\|_2 + \epsilon \|\beta\|_2 + \alpha \|\beta\|_1 .
 
@@ -79,14 +79,14 @@ class RankOneLasso(Regressor):
 
     See Also
     --------
-    LowRankLasso : More than one direction.
-    RankOnePathDisplay : Draws the weights over alpha.
+    LowRankLasso : Robust lasso on a matrix of any low rank.
+    RankOnePathDisplay : Plots the weights against alpha.
 
     Notes
     -----
-    All nonzero weights have the signs of p, or all the opposite ones, and the support is the
-    columns of largest :math:`|p_j|`. Without robustness one column holds all the weight; of tied
-    ones the first.
+    Either all nonzero weights have the signs of p, or all have the opposite ones, and the support
+    is the columns of largest :math:`|p_j|`. With ``robustness=0`` one column has a weight, the
+    first of tied ones.
 
     References
     ----------
@@ -112,14 +112,18 @@ class RankOneLasso(Regressor):
     alpha: float | Auto = parameter(
         "auto",
         [NUMBER, AUTO],
-        'Price of the L1 norm. "auto" is half the least price at which no weight is left.',
+        'Strength of the L1 penalty. "auto" is half the smallest strength with zero weights.',
     )
-    robustness: float = parameter(0.1, [SHARE], "Share of the error of rank one to insure against.")
+    robustness: float = parameter(
+        0.1,
+        [SHARE],
+        "Strength of the 2-norm penalty, as a fraction of the error of the rank-one matrix.",
+    )
     perturbation: float | None = parameter(
         None,
         [NUMBER, None],
-        "Norm of the perturbation of the rows to insure against, which is the price of the 2-norm; "
-        "in place of the share.",
+        "Strength of the 2-norm penalty, which is the norm of the worst-case perturbation of X. "
+        "None computes it from `robustness`.",
         kw_only=True,
     )
     fit_intercept: bool = parameter(
@@ -141,26 +145,26 @@ class RankOneLasso(Regressor):
         intercept_ : ndarray of shape (n_targets,)
             Intercepts.
         support_ : ndarray of int
-            Indices of the features with a weight; of several targets the union.
+            Indices of the features with a nonzero weight; for several targets the union.
         alpha_ : ndarray of shape (n_targets,)
-            Prices of the L1 norm.
+            Strengths of the L1 penalty.
         perturbation_ : float
-            The price of the 2-norm.
+            Strength of the 2-norm penalty.
         value_, dual_ : ndarray of shape (n_targets,)
-            Values of the objective and of its dual; they are equal but for rounding.
+            Values of the objective and of its dual, equal up to rounding.
         factorization_ : LowRankFactorization
             The two vectors, as `U_` times `S_` and `W_`, and their error.
         n_iter_ : int
             1.
         history_ : list of dict
-            Error of rank one, and how much of the data it holds.
+            Error and singular value of the rank-one matrix.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
 
     def _fit(self, X, y, sample_weight):
-        """Find the two vectors, solve for every target, store."""
+        """Compute the two vectors, solve for every target, and set the attributes."""
         return self._settle(self._problem(X, y, sample_weight))
 
     def _refuse_sums(self) -> str:
@@ -172,13 +176,13 @@ class RankOneLasso(Regressor):
         self._settle(Problem(factors, self._insured(factors), *projected))
 
     def _settle(self, problem: Problem):
-        """Solve for every target, and store."""
+        """Solve for every target, and set the attributes."""
         rows, factors = problem.rows, problem.factors
         if isinstance(self.alpha, str):
-            alphas = np.array([AUTO_SHARE * problem.highest(row) for row in rows])
+            alphas = np.array([AUTO_ALPHA_FRACTION * problem.max_alpha_of(row) for row in rows])
         else:
             alphas = np.full(len(rows), float(self.alpha))
-        found = [problem.solved(row, alpha) for row, alpha in zip(rows, alphas, strict=True)]
+        solutions = [problem.solve(row, alpha) for row, alpha in zip(rows, alphas, strict=True)]
         self._targets, self.factorization_, self.n_iter_ = problem.targets, factors, 1
         self.alpha_, self.perturbation_ = alphas, problem.perturbation
         self.history_ = [
@@ -188,14 +192,14 @@ class RankOneLasso(Regressor):
                 "singular_value": float(factors.S_.max(initial=0.0)),
             }
         ]
-        self._weights = np.array([one.weights for one in found])
+        self._weights = np.array([solution.weights for solution in solutions])
         self.intercept_ = problem.means - self._weights @ factors.mean_
-        self.value_ = np.array([one.value for one in found])
-        self.dual_ = np.array([one.dual for one in found])
+        self.value_ = np.array([solution.value for solution in solutions])
+        self.dual_ = np.array([solution.dual for solution in solutions])
         return self
 
     def path(self, X, y, alphas=None, sample_weight=None):
-        """Weights over a range of prices, each exact; the model itself is not changed.
+        """Return the exact solutions for a sequence of alphas; the estimator is not changed.
 
         Parameters
         ----------
@@ -204,19 +208,19 @@ class RankOneLasso(Regressor):
         y : array-like of shape (n_samples,)
             One target.
         alphas : array-like or None, default=None
-            Prices of the L1 norm; None is 100 of them, from the least at which nothing is left down
-            to a hundredth of it.
+            Strengths of the L1 penalty; None is 100 of them, from the smallest with zero weights
+            down to a hundredth of that.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
         Returns
         -------
         alphas : ndarray of shape (n_alphas,)
-            The prices.
+            The strengths.
         weights : ndarray of shape (n_alphas, n_features)
-            The weights at each.
+            The weights for each.
         values : ndarray of shape (n_alphas,)
-            Value of the objective at each.
+            Value of the objective for each.
         """
         problem = clone(self)._problem(X, y, sample_weight)
         rows = problem.rows
@@ -225,21 +229,21 @@ class RankOneLasso(Regressor):
                 f"path takes one target, but y has {len(rows)}. Call it for one column at a time."
             )
         if alphas is None:
-            alphas = problem.highest(rows[0]) * np.geomspace(1.0 + 1e-9, 0.01, 100)
+            alphas = problem.max_alpha_of(rows[0]) * np.geomspace(1.0 + 1e-9, 0.01, 100)
         alphas = np.asarray(alphas, dtype=float)
-        found = [problem.solved(rows[0], float(alpha)) for alpha in alphas]
-        weights = np.array([one.weights for one in found])
-        return alphas, weights, np.array([one.value for one in found])
+        solutions = [problem.solve(rows[0], float(alpha)) for alpha in alphas]
+        weights = np.array([solution.weights for solution in solutions])
+        return alphas, weights, np.array([solution.value for solution in solutions])
 
     def _problem(self, X, y, sample_weight) -> Problem:
-        """Check and factor."""
+        """Validate X and y, and compute the factorisation."""
         self._validate_params()
         matrix = plain_rows(self, X, reset=True)
-        weights = take_weights(sample_weight, matrix.shape[0], some=True)
+        row_weights = take_weights(sample_weight, matrix.shape[0], some=True)
         targets, (columns, *_) = self._code(y, matrix.shape[0])
         factors = self._unfactored()
-        roots = np.sqrt(weights) if len(weights) else np.ones(matrix.shape[0])
-        factors._factorise(matrix, roots if len(weights) else None)
+        roots = np.sqrt(row_weights) if len(row_weights) else np.ones(matrix.shape[0])
+        factors._factorise(matrix, roots if len(row_weights) else None)
         means = np.zeros(columns.shape[1])
         if self.fit_intercept:
             means = np.average(columns, axis=0, weights=roots**2)
@@ -247,7 +251,7 @@ class RankOneLasso(Regressor):
         return Problem(factors, self._insured(factors), targets, rows, means)
 
     def _unfactored(self) -> LowRankFactorization:
-        """The factorisation, yet to be made."""
+        """Return an unfitted factorisation of rank one."""
         return LowRankFactorization(
             n_components=1,
             n_power_iter=6,
@@ -256,7 +260,7 @@ class RankOneLasso(Regressor):
         )
 
     def _insured(self, factors: LowRankFactorization) -> float:
-        """Norm of the perturbation that is insured against."""
+        """Return the strength of the 2-norm penalty."""
         if self.perturbation is not None:
             return float(self.perturbation)
         return self.robustness * factors.error_upper_
@@ -277,7 +281,7 @@ class RankOneLasso(Regressor):
 
     @property
     def support_(self):
-        """Indices of the features with a weight; of several targets the union."""
+        """Indices of the features with a nonzero weight; for several targets the union."""
         return np.flatnonzero(np.atleast_2d(self.coef_).any(axis=0))
 
     def __sklearn_tags__(self):

@@ -1,4 +1,4 @@
-"""Support vector machines for the worst data in a set around the data given."""
+"""RobustSVC: linear support vector machine with the worst-case loss over an uncertainty set."""
 
 from itertools import combinations
 
@@ -10,37 +10,37 @@ from tamis.base.fast_checks import check_length, dense
 from tamis.base.parameters import NUMBER, estimator, one_of, parameter
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.hinge_oracles import BALLS, hinge_oracle
-from tamis.methods.robust.rows import Deleted, cheapest, dual_norm
+from tamis.methods.robust.rows import FeatureDeletion, dual_norm, max_weight_within_budget
 
 
 @estimator
 class RobustSVC(WeightedClassifier, RobustLinear):
-    r"""Linear support vector machine that minimises the worst hinge loss over a set of errors in
-    the data.
+    r"""Linear support vector machine that minimises the worst-case hinge loss over a set of errors
+    in the data.
 
-    Choose it where one knows what may go wrong: sensors that fail ("deletion"), rounding ("linf"),
-    noise of known covariance ("ellipsoid"), labels from several hands ("labels"). Without such
-    knowledge a plain machine with a smaller C does as well. A large radius shrinks the weights to
-    0; choose it by ``score(..., worst_case=True)`` on held-out rows. Weights are not sparse.
+    Use it for known types of errors: sensors that fail ("deletion"), rounding ("linf"), noise of
+    known covariance ("ellipsoid"), wrong labels ("labels"). Otherwise a plain support vector
+    machine with a smaller C is as accurate. A large radius shrinks the weights to 0; choose it by
+    ``score(..., worst_case=True)`` on held-out rows. Weights are not sparse.
 
     .. math:: \min_{w, b} \tfrac12 \lVert w \rVert_2^2 + C \max_{\text{data in the set}}
        \sum_i c_i \max(0, 1 - y_i (w^T x_i + b))
 
-    with weights c of the rows, several classes one against the rest. A radius of 0 is the plain
-    machine. Beside the sets below there is "labels": up to radius labels (rows, by weight) are
-    wrong.
+    with weights c of the rows; several classes are fitted one vs rest. A radius of 0 gives the
+    plain support vector machine. In addition to the sets below there is "labels": the labels of
+    rows with a total weight of at most radius are wrong.
 
     {family}
 
     See Also
     --------
-    RobustRegressor : The same for numbers.
-    sklearn.svm.LinearSVC : The plain machine.
+    RobustRegressor : Robust least squares, for numeric targets.
+    sklearn.svm.LinearSVC : Support vector machine without an uncertainty set.
 
     Notes
     -----
-    A row of weight 2 is a row that comes twice. For "spectral" weights must be whole numbers: a
-    fraction of a row has no worst case of its own.
+    A row of weight 2 is equivalent to two equal rows. For "spectral" weights must be whole numbers:
+    the worst case of a fraction of a row is not defined.
 
     References
     ----------
@@ -50,7 +50,7 @@ class RobustSVC(WeightedClassifier, RobustLinear):
 
     Examples
     --------
-    Of every row up to five pixels go out, those that hurt most:
+    Up to five pixels of each row are deleted, those with the largest effect on the margin:
 
     >>> from sklearn.datasets import load_digits
     >>> from tamis import RobustSVC
@@ -65,32 +65,30 @@ class RobustSVC(WeightedClassifier, RobustLinear):
     [0.1, 0.7]
     """
 
-    uncertainty: str = parameter(
-        "l2", [one_of(*SETS, "labels")], "What may be wrong with the data."
-    )
+    uncertainty: str = parameter("l2", [one_of(*SETS, "labels")], "Type of the errors in the data.")
     radius: float = parameter(
-        0.1, [NUMBER], 'How much of it. A whole number for "deletion" and "labels".'
+        0.1, [NUMBER], 'Size of the errors. A whole number for "deletion" and "labels".'
     )
 
-    def _columns(self, taken: Taken) -> np.ndarray:
-        """Targets as +1 and -1 of every output."""
-        odd = taken.weights[taken.weights != np.rint(taken.weights)]
-        if self.uncertainty == "spectral" and len(odd):
+    def _columns(self, training: Taken) -> np.ndarray:
+        """Return the targets +1 and -1 of each output."""
+        fractional = training.weights[training.weights != np.rint(training.weights)]
+        if self.uncertainty == "spectral" and len(fractional):
             raise ValueError(
                 "uncertainty='spectral' takes whole numbers as weights of rows, class_weight "
-                f"included; found {odd[0]:g}. Use another set, or none."
+                f"included; found {fractional[0]:g}. Use another set, or no weights."
             )
-        return taken.targets.signs(taken.columns)
+        return training.targets.signs(training.columns)
 
-    def _oracle(self, *given):
-        return hinge_oracle(self.uncertainty, *given)
+    def _oracle(self, *arguments):
+        return hinge_oracle(self.uncertainty, *arguments)
 
-    # ------------------------------------------------------------------ the worst case
+    # ------------------------------------------------------------------ worst-case score
     def score(self, X, y, sample_weight=None, worst_case=False, radius=None):
-        """Accuracy, as the rows are or under the worst error in the set.
+        """Return the accuracy, for the rows of X or for the worst error in the set.
 
-        In the worst case a row counts as right only if no error in the set makes it wrong. For
-        "spectral" with several classes, and for labels, the figure is a lower bound.
+        In the worst case a row counts as correct only if it is correct for every error in the set.
+        For "spectral" with several classes, and for labels, the score is a lower bound.
 
         Parameters
         ----------
@@ -101,35 +99,43 @@ class RobustSVC(WeightedClassifier, RobustLinear):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         worst_case : bool, default=False
-            Whether the rows (or, for uncertainty="labels", the classes) are the worst in the set.
+            Whether to use the worst rows (or, for uncertainty="labels", classes) in the set.
         radius : float or None, default=None
-            Radius of the set; None is the model's own.
+            Radius of the set; None is that of the estimator.
 
         Returns
         -------
         score : float
-            Share of rows that are right; of labels, rows whose labels are all right.
+            Fraction of correct rows; for labels, of rows with only correct labels.
         """
         if not worst_case:
             if radius is not None:
                 raise ValueError("radius is for worst_case=True.")
             return super().score(X, y, sample_weight)
-        radius, matrix, scores = self._asked_radius(radius), take_asked(self, X), self._scores(X)
+        radius, matrix, scores = self._score_radius(radius), take_asked(self, X), self._scores(X)
         weights = self._row_weights(sample_weight, len(scores))
-        rivals = self._rivals(y, len(scores))
-        safe = [self._safe(matrix, scores, pair, signs, radius) for pair, signs in rivals]
-        right = np.min(safe, axis=0)
-        lost = sum((self._lost(scores, *one, radius, weights) for one in rivals), 0.0)
+        pairs = self._score_pairs(y, len(scores))
+        robustly_correct = [
+            self._robustly_correct(matrix, scores, pair, signs, radius) for pair, signs in pairs
+        ]
+        is_correct = np.min(robustly_correct, axis=0)
+        lost_weight = sum(
+            (
+                self._jointly_lost_weight(scores, *pair_and_signs, radius, weights)
+                for pair_and_signs in pairs
+            ),
+            0.0,
+        )
         if self.uncertainty == "labels":
-            lost = min(radius, float(weights @ right))
-        return max(float(weights @ right - lost) / float(weights.sum()), 0.0)
+            lost_weight = min(radius, float(weights @ is_correct))
+        return max(float(weights @ is_correct - lost_weight) / float(weights.sum()), 0.0)
 
-    def _rivals(self, y, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Pairs (weights of the scores, signs): a row is right iff sign times its score under every
-        pair that concerns it is above 0.
+    def _score_pairs(self, y, n_rows: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return pairs of coefficients of the scores, and signs of the rows: a row is correct iff
+        sign times the combined score is above 0 for all pairs with a nonzero sign.
         """
         y = np.asarray(dense(y))
-        check_length(y, count)
+        check_length(y, n_rows)
         classes, eye = self.classes_, np.eye(len(self.classes_))
         if self.multilabel_:
             return [(eye[k], np.where(y[:, k] > 0, 1.0, -1.0)) for k in range(len(classes))]
@@ -140,23 +146,23 @@ class RobustSVC(WeightedClassifier, RobustLinear):
             for a, b in combinations(range(len(classes)), 2)
         ]
 
-    def _safe(self, matrix, scores, pair, signs, radius):
-        """Which rows no error of their own makes wrong."""
+    def _robustly_correct(self, matrix, scores, pair, signs, radius):
+        """Return which rows are correct for every error of the single row."""
         margins, direction = signs * (scores @ pair), pair @ self.coef_
         if self.uncertainty in BALLS:
             margins = margins - radius * dual_norm(self.uncertainty, direction, self._ellipsoid)[0]
         elif self.uncertainty == "deletion" and radius:
-            margins = margins - Deleted(matrix, int(radius)).move(signs, direction)
+            margins = margins - FeatureDeletion(matrix, int(radius)).set_weights(signs, direction)
         # A tie goes to the lower class, which is the one of sign -1.
         return (margins > 0.0) | ((margins == 0.0) & (signs < 0.0)) | (signs == 0.0)
 
-    def _lost(self, scores, pair, signs, radius, weights) -> float:
-        """Weight of the rows that a movement of all rows together can make wrong: it moves scores
-        by at most radius times the weights' norm.
+    def _jointly_lost_weight(self, scores, pair, signs, radius, weights) -> float:
+        """Return the weight of the rows that a joint error of all rows can make incorrect: the norm
+        of the change of the scores is at most radius times the norm of the weights.
         """
         if self.uncertainty != "spectral":
             return 0.0
         margins = signs * (scores @ pair)
-        alive = margins > 0.0
-        reach = radius * float(np.linalg.norm(pair @ self.coef_))
-        return cheapest(margins[alive] ** 2, weights[alive], reach**2)
+        is_correct = margins > 0.0
+        max_shift = radius * float(np.linalg.norm(pair @ self.coef_))
+        return max_weight_within_budget(margins[is_correct] ** 2, weights[is_correct], max_shift**2)

@@ -1,36 +1,36 @@
-"""Cutting planes: one engine for ``min 1/2 ||w||^2 + cost * R(w)``, with R behind an oracle, and an
-exact gap.
+"""Cutting-plane method for ``min 1/2 ||w||^2 + cost * R(w)``, with R from an oracle and a bound on
+the gap.
 
-The oracle's R is convex, and already minimised over the intercept. Every turn adds a plane below R,
-and the best weights for all planes so far are a quadratic program over a simplex, whose value
-bounds the optimum from below. (A bundle method whose steady term is the penalty itself: C. H. Teo,
+R is convex, and is minimised over the intercept. Every iteration adds a plane below R. The best
+weights for all planes so far solve a quadratic program over a simplex, and its value is a lower
+bound on the optimum. This is a bundle method with the penalty as its stabilising term: C. H. Teo,
 S. Vishwanathan, A. Smola and Q. Le, "Bundle Methods for Regularized Risk Minimization", JMLR 11,
-2010.) The weights of kernels have no such term and lie in a bounded set: they are found by the
-level method, by projections.
+2010.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.methods.robust.loop import climb_simplex
+from tamis.methods.robust.loop import maximize_on_simplex
 
-NEAR = 1e-10  # of the value: how well the intercept is found
-TRIES = 100
-# of a step of 1: farther than any intercept of targets and weights that the border lets through
-DOUBLINGS = 400
-TOO_LARGE = (
+INTERCEPT_TOL = 1e-10  # accuracy of the minimum over the intercept, relative to its value
+MAX_INTERCEPT_STEPS = 100  # steps that narrow the bracket of the intercept
+# Doublings of a step of 1: beyond the intercept of any targets that pass validation.
+MAX_DOUBLINGS = 400
+OVERFLOW_MESSAGE = (
     "the objective became infinite or nan: the numbers in X are too large for double "
     "precision. Scale the columns."
 )
-PATIENCE = 30  # turns that a plane may be of no use
-# turns that must narrow the gap by a hundredth: planes that do less hit the limits of double
-# precision
-STALLED = 100
+MAX_UNUSED_ITERATIONS = 30  # iterations with a multiplier of 0 after which a plane is dropped
+# Iterations that must narrow the gap by a hundredth: otherwise double precision limits the planes.
+STALL_ITERATIONS = 100
 
 
-class Outcome(NamedTuple):
-    """The best weights met, their objective, what none can be below, and each turn's figures."""
+class CuttingPlaneResult(NamedTuple):
+    """The best weights, their objective, a lower bound on the optimum, and a record of each
+    iteration.
+    """
 
     weights: np.ndarray
     intercept: float
@@ -41,152 +41,194 @@ class Outcome(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Distance from the optimum, at most, as a share of the objective."""
+        """Bound on the distance from the optimum, as a fraction of the objective."""
         return (self.objective - self.lower) / self.objective if self.objective > 0.0 else 0.0
 
 
 class Tangent(NamedTuple):
-    """R at one intercept: its value, its slopes in the scores, and its slope in the norm of the
-    weights.
+    """R at one intercept: its value, its gradient in the scores, and its derivative in the dual
+    norm of the weights.
     """
 
-    bias: float
+    intercept: float
     value: float
-    slopes: np.ndarray
-    norm_slope: float
+    score_gradient: np.ndarray
+    norm_derivative: float
 
     @property
-    def bias_slope(self) -> float:
-        """Slope in the intercept."""
-        return float(self.slopes.sum())
+    def intercept_derivative(self) -> float:
+        """Derivative of R in the intercept."""
+        return float(self.score_gradient.sum())
 
 
-def minimise(oracle, width: int, cost: float, tol: float, max_iter: int) -> Outcome:
-    """Add planes until the best objective is within `tol` of the lower bound, as a share of it."""
-    stack = _Planes(width, cost)
-    goal, bias, lower = np.zeros(width), 0.0, 0.0
-    best, history = (np.inf, goal, bias), []
-    for turn in range(1, max_iter + 1):
-        # Halfway between the best weights and those that the planes ask for, planes cut deeper;
-        # unless they do not cut at all.
-        for weights in (best[1] + 0.5 * (goal - best[1]), goal):
-            value, bias, slope, offset = tangent_plane(oracle, weights, bias)
-            level = 0.5 * float(weights @ weights) + cost * value
-            best = (level, weights, bias) if level < best[0] else best
-            stack.add(slope, offset)
-            if turn == 1 or stack.cuts(goal):
+def minimise(oracle, width: int, cost: float, tol: float, max_iter: int) -> CuttingPlaneResult:
+    """Add planes until the gap is at most `tol` times the best objective."""
+    planes = _Planes(width, cost)
+    minimiser, intercept, lower = np.zeros(width), 0.0, 0.0
+    best, history = (np.inf, minimiser, intercept), []
+    for iteration in range(1, max_iter + 1):
+        # Planes are tighter halfway between the best weights and the minimiser of the planes. If
+        # such a plane does not exceed the others at the minimiser, add one there too.
+        for weights in (best[1] + 0.5 * (minimiser - best[1]), minimiser):
+            value, intercept, gradient, offset = tangent_plane(oracle, weights, intercept)
+            objective = 0.5 * float(weights @ weights) + cost * value
+            best = (objective, weights, intercept) if objective < best[0] else best
+            planes.add(gradient, offset)
+            if iteration == 1 or planes.last_is_highest(minimiser):
                 break
-        if not np.isfinite(level + stack.gram[-1, -1]):
-            raise FloatingPointError(TOO_LARGE)
+        if not np.isfinite(objective + planes.gram[-1, -1]):
+            raise FloatingPointError(OVERFLOW_MESSAGE)
         if best[0] - lower > tol * best[0]:
-            goal, bound = stack.solve(0.1 * tol * best[0])
+            minimiser, bound = planes.solve(0.1 * tol * best[0])
             lower = max(lower, bound)
-        history.append({"turn": turn, "objective": best[0], "lower": lower})
+        history.append({"turn": iteration, "objective": best[0], "lower": lower})
         if best[0] - lower <= tol * best[0] or _stalled(history):
             break
-    return Outcome(best[1], best[2], best[0], lower, best[0] - lower <= tol * best[0], history)
+    return CuttingPlaneResult(
+        best[1], best[2], best[0], lower, best[0] - lower <= tol * best[0], history
+    )
 
 
 def _stalled(history: list[dict]) -> bool:
-    """Whether the last planes have hardly narrowed the gap, as a share of the objective."""
-    if len(history) <= STALLED:
+    """Return whether the last `STALL_ITERATIONS` planes narrowed the relative gap by less than a
+    hundredth.
+    """
+    if len(history) <= STALL_ITERATIONS:
         return False
-    before, now = (
-        1.0 - turn["lower"] / turn["objective"] for turn in (history[-1 - STALLED], history[-1])
+    previous_gap, gap = (
+        1.0 - record["lower"] / record["objective"]
+        for record in (history[-1 - STALL_ITERATIONS], history[-1])
     )
-    return now > 0.99 * before
+    return gap > 0.99 * previous_gap
 
 
 class _Planes:
-    """Planes below R, the first of them 0, and how much each bears; those that have borne nothing
-    for long are dropped.
+    """Planes below R, starting with 0, and their multipliers; planes with a multiplier of 0 in the
+    last `MAX_UNUSED_ITERATIONS` iterations are dropped.
     """
 
     def __init__(self, width: int, cost: float):
         self.cost = cost
-        self.slopes, self.offsets, self.gram = np.zeros((1, width)), np.zeros(1), np.zeros((1, 1))
-        self.shares, self.idle = np.ones(1), np.zeros(1, dtype=np.int64)
+        self.gradients = np.zeros((1, width))
+        self.offsets = np.zeros(1)
+        self.gram = np.zeros((1, 1))
+        self.multipliers, self.n_unused = np.ones(1), np.zeros(1, dtype=np.int64)
 
-    def add(self, slope, offset: float) -> None:
-        """One more plane."""
-        stay = self.idle < PATIENCE
-        products = self.slopes[stay] @ slope
+    def add(self, gradient, offset: float) -> None:
+        """Add a plane."""
+        is_used = self.n_unused < MAX_UNUSED_ITERATIONS
+        products = self.gradients[is_used] @ gradient
         self.gram = np.block(
-            [[self.gram[np.ix_(stay, stay)], products[:, None]], [products[None, :], slope @ slope]]
+            [
+                [self.gram[np.ix_(is_used, is_used)], products[:, None]],
+                [products[None, :], gradient @ gradient],
+            ]
         )
-        self.slopes = np.vstack((self.slopes[stay], slope))
-        self.offsets, self.shares, self.idle = (
-            np.append(old[stay], new)
-            for old, new in ((self.offsets, offset), (self.shares, 0.0), (self.idle, 0))
+        self.gradients = np.vstack((self.gradients[is_used], gradient))
+        self.offsets, self.multipliers, self.n_unused = (
+            np.append(values[is_used], new_value)
+            for values, new_value in (
+                (self.offsets, offset),
+                (self.multipliers, 0.0),
+                (self.n_unused, 0),
+            )
         )
 
-    def cuts(self, weights) -> bool:
-        """Whether the last plane is the highest at the weights."""
-        heights = self.slopes @ weights + self.offsets
-        return heights[-1] > heights[:-1].max() * (1.0 + 1e-12)
+    def last_is_highest(self, weights) -> bool:
+        """Return whether the last plane is the highest one at the weights."""
+        values = self.gradients @ weights + self.offsets
+        return values[-1] > values[:-1].max() * (1.0 + 1e-12)
 
-    def solve(self, enough: float) -> tuple[np.ndarray, float]:
-        """The weights that are best for the planes, nearly, and a lower bound of the optimum."""
-        count = len(self.shares)
-        climb_simplex(self.gram, self.offsets, self.cost, self.shares, 10 * count + 1000, enough)
-        self.shares = np.maximum(self.shares, 0.0) / np.maximum(self.shares, 0.0).sum()
-        self.idle = np.where(self.shares > 0.0, 0, self.idle + 1)
-        weights = -self.cost * (self.shares @ self.slopes)
-        bound = self.cost * float(self.offsets @ self.shares) - 0.5 * float(weights @ weights)
+    def solve(self, tol: float) -> tuple[np.ndarray, float]:
+        """Return weights that minimise the objective of the planes within `tol`, and a lower bound
+        on the optimum.
+        """
+        n_planes = len(self.multipliers)
+        maximize_on_simplex(
+            self.gram, self.offsets, self.cost, self.multipliers, 10 * n_planes + 1000, tol
+        )
+        self.multipliers = (
+            np.maximum(self.multipliers, 0.0) / np.maximum(self.multipliers, 0.0).sum()
+        )
+        self.n_unused = np.where(self.multipliers > 0.0, 0, self.n_unused + 1)
+        weights = -self.cost * (self.multipliers @ self.gradients)
+        bound = self.cost * float(self.offsets @ self.multipliers) - 0.5 * float(weights @ weights)
         return weights, bound
 
 
 def tangent_plane(oracle, weights, start: float):
-    """Value of R, the best intercept, and the slope and offset of a plane that touches R there."""
-    oracle.move(weights)
-    if not oracle.intercept:
-        point = oracle.at(0.0)
-        slope = oracle.gradient(point.slopes, point.norm_slope)
-        return point.value, 0.0, slope, point.value - float(slope @ weights)
-    low, high, best = _around(oracle, start)
-    # A mixture of two tangents that is level in the intercept bounds R from below whatever the
-    # intercept is.
-    part = 1.0 if low is high else high.bias_slope / (high.bias_slope - low.bias_slope)
-    mix = [(part, low), (1.0 - part, high)]
-    slopes = sum(p * one.slopes for p, one in mix)
-    slope = oracle.gradient(slopes, sum(p * one.norm_slope for p, one in mix))
-    level = sum(p * (one.value - one.bias_slope * one.bias) for p, one in mix)
-    return best.value, best.bias, slope, level - float(slope @ weights)
-
-
-def _around(oracle, start: float) -> tuple[Tangent, Tangent, Tangent]:
-    """Two tangents that fall and rise, meeting at the least value over the intercept, and the best
-    point met.
+    """Return the value of R at the weights, the best intercept, and the gradient and offset of a
+    plane that touches R there.
     """
-    first = oracle.at(start)
-    if _level(first):
+    oracle.set_weights(weights)
+    if not oracle.fit_intercept:
+        tangent = oracle.tangent_at(0.0)
+        weight_gradient = oracle.gradient(tangent.score_gradient, tangent.norm_derivative)
+        return tangent.value, 0.0, weight_gradient, tangent.value - float(weight_gradient @ weights)
+    low, high, best = _bracket_intercept(oracle, start)
+    # The convex combination of two tangents with a zero derivative in the intercept is below R for
+    # every intercept.
+    low_weight = (
+        1.0
+        if low is high
+        else high.intercept_derivative / (high.intercept_derivative - low.intercept_derivative)
+    )
+    mixture = [(low_weight, low), (1.0 - low_weight, high)]
+    score_gradient = sum(weight * tangent.score_gradient for weight, tangent in mixture)
+    weight_gradient = oracle.gradient(
+        score_gradient, sum(weight * tangent.norm_derivative for weight, tangent in mixture)
+    )
+    value_at_zero = sum(
+        weight * (tangent.value - tangent.intercept_derivative * tangent.intercept)
+        for weight, tangent in mixture
+    )
+    return (
+        best.value,
+        best.intercept,
+        weight_gradient,
+        value_at_zero - float(weight_gradient @ weights),
+    )
+
+
+def _bracket_intercept(oracle, start: float) -> tuple[Tangent, Tangent, Tangent]:
+    """Return a decreasing and an increasing tangent that meet near the minimum over the intercept,
+    and the tangent of lowest value.
+    """
+    first = oracle.tangent_at(start)
+    if _is_flat(first):
         return first, first, first
-    step, last = (1.0 if first.bias_slope < 0.0 else -1.0), first
-    for _ in range(DOUBLINGS):
-        other = oracle.at(last.bias + step)
-        if _level(other):
+    step, last = (1.0 if first.intercept_derivative < 0.0 else -1.0), first
+    for _ in range(MAX_DOUBLINGS):
+        other = oracle.tangent_at(last.intercept + step)
+        if _is_flat(other):
             return other, other, other
-        if (other.bias_slope < 0.0) != (first.bias_slope < 0.0):
+        if (other.intercept_derivative < 0.0) != (first.intercept_derivative < 0.0):
             break
         last, step = other, 2.0 * step
     else:
-        raise FloatingPointError(TOO_LARGE)
-    low, high = (last, other) if last.bias_slope < 0.0 else (other, last)
+        raise FloatingPointError(OVERFLOW_MESSAGE)
+    low, high = (last, other) if last.intercept_derivative < 0.0 else (other, last)
     best = low if low.value <= high.value else high
-    for _ in range(TRIES):
-        bias = (
-            low.value - low.bias_slope * low.bias - high.value + high.bias_slope * high.bias
-        ) / (high.bias_slope - low.bias_slope)
-        least = low.value + low.bias_slope * (bias - low.bias)
-        if best.value - least <= NEAR * abs(best.value) or not low.bias < bias < high.bias:
+    for _ in range(MAX_INTERCEPT_STEPS):
+        intercept = (
+            low.value
+            - low.intercept_derivative * low.intercept
+            - high.value
+            + high.intercept_derivative * high.intercept
+        ) / (high.intercept_derivative - low.intercept_derivative)
+        lower_bound = low.value + low.intercept_derivative * (intercept - low.intercept)
+        if (
+            best.value - lower_bound <= INTERCEPT_TOL * abs(best.value)
+            or not low.intercept < intercept < high.intercept
+        ):
             break
-        point = oracle.at(bias)
-        best = point if point.value < best.value else best
-        if _level(point):
-            return point, point, point
-        low, high = (point, high) if point.bias_slope < 0.0 else (low, point)
+        tangent = oracle.tangent_at(intercept)
+        best = tangent if tangent.value < best.value else best
+        if _is_flat(tangent):
+            return tangent, tangent, tangent
+        low, high = (tangent, high) if tangent.intercept_derivative < 0.0 else (low, tangent)
     return low, high, best
 
 
-def _level(point: Tangent) -> bool:
-    return abs(point.bias_slope) <= 1e-13 * float(np.abs(point.slopes).sum())
+def _is_flat(tangent: Tangent) -> bool:
+    return abs(tangent.intercept_derivative) <= 1e-13 * float(np.abs(tangent.score_gradient).sum())

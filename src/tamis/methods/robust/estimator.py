@@ -1,6 +1,4 @@
-"""What the robust models share: parameters, the walk from rows to one problem an output, and what a
-fit shows.
-"""
+"""Base class of the robust estimators: shared parameters, and the fit of each output."""
 
 from typing import Any, ClassVar
 
@@ -11,57 +9,60 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.estimators.estimator import Estimator, Taken, take, take_asked
 from tamis.base.fast_checks import check_array
 from tamis.base.parameters import ABOVE, ARRAY, BOOL, COUNT, NUMBER, estimator, parameter
-from tamis.base.parameters import one_of as word
+from tamis.base.parameters import one_of as one_of_values
 from tamis.base.validation import check_matrix_size, take_weights, warn_user
-from tamis.methods.robust.cutting_planes import Outcome, minimise
-from tamis.methods.robust.rows import merged
+from tamis.methods.robust.cutting_planes import CuttingPlaneResult, minimise
+from tamis.methods.robust.rows import merge_equal_rows
 from tamis.numerics.moments import centred_moments
 from tamis.system.schema import array, count, figure, one_of, records
 
 SETS = ("l1", "l2", "linf", "ellipsoid", "deletion", "spectral")
-WHOLE = {"deletion": "features", "labels": "rows"}  # sets whose radius is a number of things
+INTEGER_RADIUS = {"deletion": "features", "labels": "rows"}  # sets with a count as radius
 
 
 @estimator
 class RobustLinear(Estimator):
     r"""Base of the robust models; a {kind} adds its targets and its oracles.
 
-    What may be wrong, and what a margin or a residual loses by it at worst:
+    Uncertainty sets, and the worst change of a margin or a residual:
 
-    - "l1": every row, by at most radius in L1; :math:`r \lVert w \rVert_\infty`.
-    - "l2": every row, by at most radius in length; :math:`r \lVert w \rVert_2`.
-    - "linf": every entry, by at most radius; :math:`r \lVert w \rVert_1`.
-    - "ellipsoid": every row, by radius in units of `ellipsoid`, the matrix
-      :math:`\Sigma`; :math:`r \sqrt{w^T \Sigma w}`.
-    - "deletion": up to radius entries of every row are 0; the worst sum of so many
+    - "l1": an error of L1 norm at most radius in each row; :math:`r \lVert w \rVert_\infty`.
+    - "l2": an error of L2 norm at most radius in each row; :math:`r \lVert w \rVert_2`.
+    - "linf": an error of at most radius in each entry; :math:`r \lVert w \rVert_1`.
+    - "ellipsoid": an error of Mahalanobis length at most radius in each row, with the matrix
+      `ellipsoid`, :math:`\Sigma`; :math:`r \sqrt{w^T \Sigma w}`.
+    - "deletion": up to radius entries of each row become 0; the largest sum of that many
       :math:`w_j x_{ij}`.
-    - "spectral": all rows together, by a matrix of largest singular value at most radius.
+    - "spectral": a matrix of errors of spectral norm at most radius, for all rows together.
 
-    It is solved by cutting planes until the distance from the optimum is known to be at most `tol`.
+    Cutting planes solve the problem until the bound on the distance from the optimum is at most
+    `tol`.
 
     {parameters}
 
     {attributes}
     """
 
-    uncertainty: str = parameter("l2", [word(*SETS)], "What may be wrong with the data.")
-    radius: float = parameter(0.1, [NUMBER], 'How much of it. A whole number for "deletion".')
-    C: float = parameter(1.0, [ABOVE], "Cost of the loss of a row.")
+    uncertainty: str = parameter("l2", [one_of_values(*SETS)], "What may be wrong with the data.")
+    radius: float = parameter(0.1, [NUMBER], 'Size of the errors. A whole number for "deletion".')
+    C: float = parameter(1.0, [ABOVE], "Weight of the loss of a row.")
     ellipsoid: Any = parameter(
         None,
         [ARRAY, None],
-        'For "ellipsoid": a covariance matrix or its diagonal. None takes the variances of the '
+        'Covariance matrix or its diagonal, for "ellipsoid". None uses the variances of the '
         "columns.",
         "array-like of shape (n_features,) or (n_features, n_features), or None",
     )
     fit_intercept: bool = parameter(
-        True, [BOOL], "Whether to learn an intercept; it is not penalised.", kw_only=True
+        True, [BOOL], "Whether to fit an intercept; it is not penalised.", kw_only=True
     )
-    max_iter: int = parameter(1000, [COUNT], "Most planes of an output.", kw_only=True)
+    max_iter: int = parameter(
+        1000, [COUNT], "Maximum number of iterations for each output.", kw_only=True
+    )
     tol: float = parameter(
         1e-4,
         [ABOVE],
-        "Distance from the optimum, as a share of the objective, at which it ends.",
+        "Distance from the optimum, as a fraction of the objective, at which a fit ends.",
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
@@ -85,11 +86,12 @@ class RobustLinear(Estimator):
         objective_ : float
             The objective, summed over the outputs.
         gap_ : float
-            Distance from the optimum, at most, as a share of the objective, of the worst output.
+            Bound on the distance from the optimum, as a fraction of the objective; the largest of
+            all outputs.
         n_iter_ : int
-            Planes, of the output that took most.
+            Number of iterations; the largest of all outputs.
         history_ : list of dict
-            Per output and plane: the best objective so far and the lower bound.
+            Best objective so far and lower bound, for each output and iteration.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
@@ -97,111 +99,116 @@ class RobustLinear(Estimator):
 
     # ------------------------------------------------------------------ training
     def _fit(self, X, y, sample_weight):
-        """Check, prepare, solve every output, store."""
+        """Validate the data, solve the problem of each output, and set the attributes."""
         self._validate_params()
         self._check_radius(self.radius)
-        taken = take(self, X, y, sample_weight)
-        columns = self._columns(taken)
-        ellipsoid = self._take_ellipsoid(taken.rows, taken.weights)
-        found = [self._solve(taken.rows, own, taken.weights, ellipsoid) for own in columns.T]
-        self._store(found, taken.targets, ellipsoid)
+        training = take(self, X, y, sample_weight)
+        columns = self._columns(training)
+        ellipsoid = self._take_ellipsoid(training.rows, training.weights)
+        results = [
+            self._solve(training.rows, column, training.weights, ellipsoid) for column in columns.T
+        ]
+        self._store(results, training.targets, ellipsoid)
         return self
 
-    def _columns(self, taken: Taken) -> np.ndarray:
-        """Targets of every output."""
-        return taken.columns
+    def _columns(self, training: Taken) -> np.ndarray:
+        """Return the targets of each output."""
+        return training.columns
 
     def _oracle(self, radius: float, ellipsoid, rows, targets, row_weights, intercept: bool) -> Any:
-        """The oracle of the uncertainty set."""
+        """Return the oracle of the uncertainty set."""
         raise NotImplementedError
 
     def _take_ellipsoid(self, matrix, weights) -> np.ndarray | None:
-        """The ellipsoid's matrix, or its diagonal."""
+        """Return the matrix of the ellipsoid, or its diagonal."""
         if self.uncertainty != "ellipsoid":
             if self.ellipsoid is not None:
                 raise ValueError(
                     f"ellipsoid is for uncertainty='ellipsoid'; this is {self.uncertainty!r}. "
-                    "Leave it at None."
+                    "Pass None."
                 )
             return None
         width = matrix.shape[1]
         if self.ellipsoid is None:
-            rows, _, row_weights = merged(matrix, np.zeros(len(weights)), weights)
+            rows, _, row_weights = merge_equal_rows(matrix, np.zeros(len(weights)), weights)
             total, _, squares = centred_moments(rows, row_weights)
             return squares / total
-        given = check_array(
+        sigma = check_array(
             self.ellipsoid, ensure_2d=False, dtype=np.float64, input_name="ellipsoid"
         )
-        check_matrix_size("ellipsoid", given)
-        if given.shape not in ((width,), (width, width)):
+        check_matrix_size("ellipsoid", sigma)
+        if sigma.shape not in ((width,), (width, width)):
             raise ValueError(
-                f"ellipsoid has shape {given.shape}; for {width} columns it is ({width},), a "
+                f"ellipsoid has shape {sigma.shape}; for {width} columns it is ({width},), a "
                 f"diagonal, or ({width}, {width})."
             )
-        least = given.min() if given.ndim == 1 else np.linalg.eigvalsh(given)[0]
-        lopsided = given.ndim == 2 and not np.allclose(given, given.T)
-        if lopsided or least < -1e-10 * np.abs(given).max():
+        min_eigenvalue = sigma.min() if sigma.ndim == 1 else np.linalg.eigvalsh(sigma)[0]
+        is_asymmetric = sigma.ndim == 2 and not np.allclose(sigma, sigma.T)
+        if is_asymmetric or min_eigenvalue < -1e-10 * np.abs(sigma).max():
             raise ValueError(
-                f"ellipsoid must be symmetric, with no eigenvalue below 0; the least is {least:g}."
+                "ellipsoid must be symmetric, with no eigenvalue below 0; the smallest is "
+                f"{min_eigenvalue:g}."
             )
-        return given
+        return sigma
 
     def _check_radius(self, radius) -> None:
-        if self.uncertainty in WHOLE and radius != int(radius):
+        if self.uncertainty in INTEGER_RADIUS and radius != int(radius):
             raise ValueError(
-                f"uncertainty={self.uncertainty!r} takes a number of {WHOLE[self.uncertainty]} as "
-                f"radius, such as 1. Got {radius!r}."
+                f"uncertainty={self.uncertainty!r} takes a number of "
+                f"{INTEGER_RADIUS[self.uncertainty]} as radius, such as 1. Got {radius!r}."
             )
 
-    def _solve(self, matrix, targets, weights, ellipsoid) -> Outcome:
-        """One output."""
-        rows, targets, row_weights = merged(matrix, targets, weights)
+    def _solve(self, matrix, targets, weights, ellipsoid) -> CuttingPlaneResult:
+        """Solve the problem of one output."""
+        rows, targets, row_weights = merge_equal_rows(matrix, targets, weights)
         radius, intercept = float(self.radius), self.fit_intercept
         oracle = self._oracle(radius, ellipsoid, rows, targets, row_weights, intercept)
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver tells of such numbers
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # the solver raises an error for such numbers
             return minimise(oracle, rows.shape[1], float(self.C), float(self.tol), self.max_iter)
 
-    def _store(self, found: list[Outcome], targets, ellipsoid) -> None:
+    def _store(self, results: list[CuttingPlaneResult], targets, ellipsoid) -> None:
         self._targets, self._ellipsoid = targets, ellipsoid
-        self.coef_ = targets.shaped(np.array([one.weights for one in found]))
-        self.intercept_ = np.array([one.intercept for one in found])
-        self.objective_ = float(sum(one.objective for one in found))
-        self.gap_ = float(max(one.gap for one in found))
-        self.n_iter_ = max(len(one.history) for one in found)
+        self.coef_ = targets.shaped(np.array([result.weights for result in results]))
+        self.intercept_ = np.array([result.intercept for result in results])
+        self.objective_ = float(sum(result.objective for result in results))
+        self.gap_ = float(max(result.gap for result in results))
+        self.n_iter_ = max(len(result.history) for result in results)
         self.history_ = [
-            {"output": k, **turn} for k, one in enumerate(found) for turn in one.history
+            {"output": k, **record} for k, result in enumerate(results) for record in result.history
         ]
-        if not all(one.converged for one in found):
+        if not all(result.converged for result in results):
             self._warn_unfinished()
 
     def _warn_unfinished(self) -> None:
-        made = f"used all {self.max_iter} planes"
+        reason = f"used all {self.max_iter} planes"
         advice = "Raise max_iter or tol, lower C, or scale the columns."
         if self.n_iter_ < self.max_iter:
-            made = f"stopped after {self.n_iter_} planes, the last of them in vain"
+            reason = f"stopped after {self.n_iter_} planes, since the gap did not shrink"
             advice = "Scale the columns, lower C or the weights, or raise tol."
         warn_user(
-            f"{type(self).__name__} {made}, and its relative gap is still {self.gap_:.2g}, above "
+            f"{type(self).__name__} {reason}, and its relative gap is {self.gap_:.2g}, above "
             f"tol={self.tol:g}. {advice}",
             ConvergenceWarning,
         )
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
         return take_asked(self, X) @ np.atleast_2d(self.coef_).T + self.intercept_
 
     def _row_weights(self, sample_weight, n_rows: int) -> np.ndarray:
-        """Weights of the rows that are scored."""
+        """Return the weights of the rows to score; 1 if the user passes none."""
         weights = take_weights(sample_weight, n_rows, some=True)
         return weights if len(weights) else np.ones(n_rows)
 
-    def _asked_radius(self, radius) -> float:
-        """The radius for a worst case: the model's own, or another one."""
+    def _score_radius(self, radius) -> float:
+        """Return the radius of a worst-case score: the argument, or that of the estimator."""
         if radius is None:
             return float(self.radius)
         if not isinstance(radius, int | float | np.number) or not radius >= 0:
             raise ValueError(
-                "radius must be a number of 0 or more, or None for the model's own. Got "
+                "radius must be a number of 0 or more, or None for that of the estimator. Got "
                 f"{radius!r}."
             )
         self._check_radius(radius)

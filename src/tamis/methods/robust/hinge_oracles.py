@@ -1,146 +1,166 @@
-"""Oracles of the robust support vector machine: the worst hinge loss over an uncertainty set, and
-its slopes.
+"""Oracles of the robust support vector machine: the worst-case hinge loss over an uncertainty set,
+with its gradient.
 
-Each answers `move` (new weights), `at` (a `Tangent` at an intercept) and `gradient` (slopes in the
-scores and in the norm into a gradient in the weights).
+Each oracle has three methods: `set_weights`, `tangent_at` (a `Tangent` at an intercept) and
+`gradient` (from the derivatives in scores and norm to the gradient in the weights).
 """
 
 import numpy as np
 
 from tamis.methods.robust.cutting_planes import Tangent
-from tamis.methods.robust.rows import Deleted, Table, dual_norm
+from tamis.methods.robust.rows import FeatureDeletion, RowMatrix, dual_norm
 
 BALLS = ("l1", "l2", "linf", "ellipsoid")
 
 
-class _Hinge:
-    """Rows with signs and weights, and what all sets share."""
+class _HingeOracle:
+    """Base class: rows with signs and weights, and the worst-case loss of lowered margins."""
 
-    def __init__(self, matrix, signs, row_weights, intercept: bool):
-        self.table, self.intercept = Table(matrix), intercept
+    def __init__(self, matrix, signs, row_weights, fit_intercept: bool):
+        self.row_matrix, self.fit_intercept = RowMatrix(matrix), fit_intercept
         self.signs, self.row_weights = signs, row_weights
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        self.weights, self.scores = weights, self.table.scores(weights)
-        self._drops: float | np.ndarray = 0.0
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        self.weights, self.scores = weights, self.row_matrix.scores(weights)
+        self.margin_losses: float | np.ndarray = 0.0
 
-    def at(self, bias: float) -> Tangent:
-        """R and its slopes: the hinge of margins that lose what the set takes from them."""
-        short = 1.0 - self.signs * (self.scores + bias) + self._drops
-        hurt = np.where(short > 0.0, self.row_weights, 0.0)
-        return Tangent(bias, float(hurt @ short), -hurt * self.signs, self._norm_slope(hurt))
+    def tangent_at(self, intercept: float) -> Tangent:
+        """Return the tangent of R: the hinge loss of the lowered margins."""
+        slacks = 1.0 - self.signs * (self.scores + intercept) + self.margin_losses
+        active_weights = np.where(slacks > 0.0, self.row_weights, 0.0)
+        return Tangent(
+            intercept,
+            float(active_weights @ slacks),
+            -active_weights * self.signs,
+            self._norm_derivative(active_weights),
+        )
 
-    def _norm_slope(self, hurt) -> float:
+    def _norm_derivative(self, active_weights) -> float:
         return 0.0
 
-    def gradient(self, slopes, norm_slope: float):
-        """Gradient in the weights."""
-        return self.table.combined(slopes)
+    def gradient(self, score_gradient, norm_derivative: float):
+        """Return the gradient in the weights."""
+        return self.row_matrix.weighted_sum(score_gradient)
 
 
-class BallHinge(_Hinge):
-    """Every row may move inside a ball or an ellipsoid: its margin loses radius times the dual norm
-    of the weights.
+class BallHinge(_HingeOracle):
+    """Perturbations of each row in a ball or an ellipsoid, which lower its margin by radius times
+    the dual norm of the weights.
     """
 
-    def __init__(self, matrix, signs, row_weights, intercept, kind: str, radius: float, ellipsoid):
-        super().__init__(matrix, signs, row_weights, intercept)
+    def __init__(
+        self, matrix, signs, row_weights, fit_intercept, kind: str, radius: float, ellipsoid
+    ):
+        super().__init__(matrix, signs, row_weights, fit_intercept)
         self.kind, self.radius, self.ellipsoid = kind, radius, ellipsoid
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        super().move(weights)
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        super().set_weights(weights)
         norm, self.norm_gradient = dual_norm(self.kind, weights, self.ellipsoid)
-        self._drops = self.radius * norm
+        self.margin_losses = self.radius * norm
 
-    def _norm_slope(self, hurt) -> float:
-        return self.radius * float(hurt.sum())
+    def _norm_derivative(self, active_weights) -> float:
+        return self.radius * float(active_weights.sum())
 
-    def gradient(self, slopes, norm_slope: float):
-        """Gradient in the weights."""
-        return self.table.combined(slopes) + norm_slope * self.norm_gradient
+    def gradient(self, score_gradient, norm_derivative: float):
+        """Return the gradient in the weights."""
+        return self.row_matrix.weighted_sum(score_gradient) + norm_derivative * self.norm_gradient
 
 
-class DeletionHinge(_Hinge):
-    """Up to so many features of every row vanish: its margin loses those that spoke most for its
-    class.
+class DeletionHinge(_HingeOracle):
+    """Deletion of up to `max_deleted` features of each row; the worst ones contribute most to the
+    margin.
     """
 
-    def __init__(self, matrix, signs, row_weights, intercept, most: int):
-        super().__init__(matrix, signs, row_weights, intercept)
-        self.deleted = Deleted(matrix, most)
+    def __init__(self, matrix, signs, row_weights, fit_intercept, max_deleted: int):
+        super().__init__(matrix, signs, row_weights, fit_intercept)
+        self.deletion = FeatureDeletion(matrix, max_deleted)
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        super().move(weights)
-        self._drops = self.deleted.move(self.signs, weights)
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        super().set_weights(weights)
+        self.margin_losses = self.deletion.set_weights(self.signs, weights)
 
-    def gradient(self, slopes, norm_slope: float):
-        """Gradient in the weights."""
-        return self.deleted.combined(slopes)
+    def gradient(self, score_gradient, norm_derivative: float):
+        """Return the gradient in the weights."""
+        return self.deletion.weighted_sum(score_gradient)
 
 
-class LabelHinge(_Hinge):
-    """Rows of a total weight of at most `flips` have the other label."""
+class LabelHinge(_HingeOracle):
+    """Flipped labels of rows with a total weight of at most `flips`."""
 
-    def __init__(self, matrix, signs, row_weights, intercept, flips: float):
-        super().__init__(matrix, signs, row_weights, intercept)
+    def __init__(self, matrix, signs, row_weights, fit_intercept, flips: float):
+        super().__init__(matrix, signs, row_weights, fit_intercept)
         self.flips = flips
 
-    def at(self, bias: float) -> Tangent:
-        """R and its slopes: the rows that gain most by it are flipped, the last one in part."""
-        margins = self.signs * (self.scores + bias)
-        gains = np.maximum(1.0 + margins, 0.0) - np.maximum(1.0 - margins, 0.0)
-        order = np.argsort(-gains, kind="stable")
-        before = np.concatenate(([0.0], np.cumsum(self.row_weights[order])))[:-1]
+    def tangent_at(self, intercept: float) -> Tangent:
+        """Return the tangent of R: the labels with the largest loss increases are flipped, the last
+        one partially.
+        """
+        margins = self.signs * (self.scores + intercept)
+        loss_increases = np.maximum(1.0 + margins, 0.0) - np.maximum(1.0 - margins, 0.0)
+        order = np.argsort(-loss_increases, kind="stable")
+        preceding_weight = np.concatenate(([0.0], np.cumsum(self.row_weights[order])))[:-1]
         flipped = np.zeros_like(self.row_weights)
-        flipped[order] = np.clip(self.flips - before, 0.0, self.row_weights[order])
-        flipped[gains <= 0.0] = 0.0
-        value = float(self.row_weights @ np.maximum(1.0 - margins, 0.0) + flipped @ gains)
-        slopes = flipped * (margins > -1.0) - (self.row_weights - flipped) * (margins < 1.0)
-        return Tangent(bias, value, slopes * self.signs, 0.0)
+        flipped[order] = np.clip(self.flips - preceding_weight, 0.0, self.row_weights[order])
+        flipped[loss_increases <= 0.0] = 0.0
+        value = float(self.row_weights @ np.maximum(1.0 - margins, 0.0) + flipped @ loss_increases)
+        score_gradient = flipped * (margins > -1.0) - (self.row_weights - flipped) * (margins < 1.0)
+        return Tangent(intercept, value, score_gradient * self.signs, 0.0)
 
 
-class SpectralHinge(_Hinge):
-    """The rows together may move by a matrix of a largest singular value of at most `radius`;
-    weights are numbers of copies of a row.
+class SpectralHinge(_HingeOracle):
+    """A perturbation matrix of all rows, of spectral norm at most `radius`; weights of rows are
+    numbers of repetitions.
     """
 
-    def __init__(self, matrix, signs, row_weights, intercept, radius: float):
-        super().__init__(matrix, signs, row_weights, intercept)
+    def __init__(self, matrix, signs, row_weights, fit_intercept, radius: float):
+        super().__init__(matrix, signs, row_weights, fit_intercept)
         self.radius = radius
-        self.copies = np.repeat(np.arange(len(row_weights)), np.rint(row_weights).astype(np.int64))
+        self.row_indices = np.repeat(
+            np.arange(len(row_weights)), np.rint(row_weights).astype(np.int64)
+        )
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        super().move(weights)
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        super().set_weights(weights)
         self.norm, self.norm_gradient = dual_norm("spectral", weights)
 
-    def at(self, bias: float) -> Tangent:
-        """R and its slopes: the best number of rows that share the movement, those of least margin
-        first.
+    def tangent_at(self, intercept: float) -> Tangent:
+        """Return the tangent of R: the perturbation acts on the rows of smallest margin, of a
+        number that maximises the loss.
         """
-        short = (1.0 - self.signs * (self.scores + bias))[self.copies]
-        order = np.argsort(-short, kind="stable")
+        slacks = (1.0 - self.signs * (self.scores + intercept))[self.row_indices]
+        order = np.argsort(-slacks, kind="stable")
         roots = np.sqrt(np.arange(1, len(order) + 1))
-        sums = np.cumsum(short[order]) + self.radius * self.norm * roots
+        sums = np.cumsum(slacks[order]) + self.radius * self.norm * roots
         last = int(sums.argmax())
         if sums[last] <= 0.0:
-            return Tangent(bias, 0.0, np.zeros_like(self.row_weights), 0.0)
-        hit = np.bincount(self.copies[order[: last + 1]], minlength=len(self.row_weights))
-        return Tangent(bias, float(sums[last]), -hit * self.signs, self.radius * float(roots[last]))
+            return Tangent(intercept, 0.0, np.zeros_like(self.row_weights), 0.0)
+        n_perturbed = np.bincount(
+            self.row_indices[order[: last + 1]], minlength=len(self.row_weights)
+        )
+        return Tangent(
+            intercept,
+            float(sums[last]),
+            -n_perturbed * self.signs,
+            self.radius * float(roots[last]),
+        )
 
-    def gradient(self, slopes, norm_slope: float):
-        """Gradient in the weights."""
-        return self.table.combined(slopes) + norm_slope * self.norm_gradient
+    def gradient(self, score_gradient, norm_derivative: float):
+        """Return the gradient in the weights."""
+        return self.row_matrix.weighted_sum(score_gradient) + norm_derivative * self.norm_gradient
 
 
-def hinge_oracle(kind: str, radius: float, ellipsoid, matrix, signs, row_weights, intercept: bool):
-    """The oracle of an uncertainty set by its name."""
-    given = (matrix, signs, row_weights, intercept)
+def hinge_oracle(
+    kind: str, radius: float, ellipsoid, matrix, signs, row_weights, fit_intercept: bool
+):
+    """Return the oracle of an uncertainty set by its name."""
+    arguments = (matrix, signs, row_weights, fit_intercept)
     if kind in BALLS:
-        return BallHinge(*given, kind, radius, ellipsoid)
+        return BallHinge(*arguments, kind, radius, ellipsoid)
     if kind == "deletion":
-        return DeletionHinge(*given, int(radius))
-    return LabelHinge(*given, radius) if kind == "labels" else SpectralHinge(*given, radius)
+        return DeletionHinge(*arguments, int(radius))
+    return LabelHinge(*arguments, radius) if kind == "labels" else SpectralHinge(*arguments, radius)

@@ -1,4 +1,4 @@
-"""Least squares for the worst data in a set around the data given."""
+"""RobustRegressor: linear regression with the worst-case residuals over an uncertainty set."""
 
 import numpy as np
 
@@ -12,28 +12,28 @@ from tamis.methods.robust.residual_oracles import residual_oracle
 
 @estimator
 class RobustRegressor(Regressor, RobustLinear):
-    r"""Linear regression that minimises the norm of the worst residuals over a set of errors in the
-    data.
+    r"""Linear regression that minimises the norm of the worst-case residuals over a set of errors
+    in the data.
 
-    Choose it where one knows what may go wrong: sensors that fail ("deletion"), rounding ("linf"),
-    noise of known covariance ("ellipsoid"). Without such knowledge ridge regression is simpler and
-    faster. A large radius shrinks the weights to 0; choose it by ``score(..., worst_case=True)`` on
-    held-out rows. Weights are not sparse.
+    Use it for known types of errors: sensors that fail ("deletion"), rounding ("linf"), noise of
+    known covariance ("ellipsoid"). Otherwise ridge regression is simpler and faster. A large radius
+    shrinks the weights to 0; choose it by ``score(..., worst_case=True)`` on held-out rows. Weights
+    are not sparse.
 
     .. math:: \min_{w, b} \tfrac12 \lVert w \rVert_2^2 + C \max_{\text{data in the set}}
        \sqrt{\textstyle\sum_i c_i (y_i - w^T x_i - b)^2}
 
-    with weights c of the rows and several targets one by one. The norm is not squared, so that C is
-    in units of 1 / norm of the residuals. "spectral" (or an error of a Frobenius norm of at most
-    radius) adds :math:`r \lVert w \rVert_2` to the norm, which gives weights of ridge regression,
-    with a strength that follows from the radius.
+    with weights c of the rows; several targets are fitted one by one. The norm is not squared, so
+    that C is in units of 1 / norm of the residuals. "spectral" (or an error of a Frobenius norm of
+    at most radius) adds :math:`r \lVert w \rVert_2` to the norm, which gives the weights of a ridge
+    regression with a strength that depends on the radius.
 
     {family}
 
     See Also
     --------
-    RobustSVC : The same for classes.
-    sklearn.linear_model.Ridge : What "spectral" amounts to, with a strength of its own.
+    RobustSVC : Robust support vector machine, for classes.
+    sklearn.linear_model.Ridge : Equivalent to "spectral" with a suitable strength.
 
     References
     ----------
@@ -56,19 +56,20 @@ class RobustRegressor(Regressor, RobustLinear):
     True
     """
 
-    uncertainty: str = parameter("spectral", [one_of(*SETS)], "What may be wrong with the data.")
+    uncertainty: str = parameter("spectral", [one_of(*SETS)], "Type of the errors in the data.")
     C: float = parameter(
         10.0,
         [ABOVE],
-        "Cost of the norm of the residuals. The larger, the less the weights are held back beyond "
-        "what the set asks for.",
+        "Weight of the norm of the residuals. The larger it is, the less the weights shrink in "
+        "addition to the shrinkage by the uncertainty set.",
     )
 
-    def _oracle(self, *given):
-        return residual_oracle(self.uncertainty, *given)
+    def _oracle(self, *arguments):
+        return residual_oracle(self.uncertainty, *arguments)
 
     def score(self, X, y, sample_weight=None, worst_case=False, radius=None):
-        """Coefficient of determination, as the rows are or under the worst error in the set.
+        """Return the coefficient of determination, for the rows of X or for the worst error in the
+        set.
 
         Parameters
         ----------
@@ -79,25 +80,31 @@ class RobustRegressor(Regressor, RobustLinear):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         worst_case : bool, default=False
-            Whether the rows are the worst in the set, for each target by itself.
+            Whether to use the worst rows in the set, for each target separately.
         radius : float or None, default=None
-            Radius of the set; None is the model's own.
+            Radius of the set; None is that of the estimator.
 
         Returns
         -------
         score : float
-            1 less the share of the variance of y that is left, the mean over the targets.
+            The coefficient of determination, averaged over the targets.
         """
         if not worst_case:
             if radius is not None:
                 raise ValueError("radius is for worst_case=True.")
             return super().score(X, y, sample_weight)
-        radius, matrix = self._asked_radius(radius), take_asked(self, X)
+        radius, matrix = self._score_radius(radius), take_asked(self, X)
         y = take_numbers(self, y, whole=False).reshape(matrix.shape[0], -1)
-        weights, found = self._row_weights(sample_weight, len(y)), []
-        for target, coef, bias in zip(y.T, np.atleast_2d(self.coef_), self.intercept_, strict=True):
+        weights, scores = self._row_weights(sample_weight, len(y)), []
+        for target, coef, intercept in zip(
+            y.T, np.atleast_2d(self.coef_), self.intercept_, strict=True
+        ):
             oracle = self._oracle(radius, self._ellipsoid, matrix, target, weights, True)
-            oracle.move(coef)
-            spread = weights @ (target - np.average(target, weights=weights)) ** 2
-            found.append(1.0 - oracle.at(float(bias)).value ** 2 / spread if spread > 0.0 else 0.0)
-        return float(np.mean(found))
+            oracle.set_weights(coef)
+            total_squares = weights @ (target - np.average(target, weights=weights)) ** 2
+            scores.append(
+                1.0 - oracle.tangent_at(float(intercept)).value ** 2 / total_squares
+                if total_squares > 0.0
+                else 0.0
+            )
+        return float(np.mean(scores))

@@ -1,123 +1,133 @@
-"""Oracles of robust least squares: the norm of the worst residuals over an uncertainty set, and its
-slopes.
+"""Oracles of robust least squares: the norm of the worst-case residuals over an uncertainty set,
+with its gradient.
 """
 
 import numpy as np
 
 from tamis.methods.robust.cutting_planes import Tangent
-from tamis.methods.robust.rows import Deleted, Table, dual_norm
+from tamis.methods.robust.rows import FeatureDeletion, RowMatrix, dual_norm
 
 
-class _Residuals:
-    """Rows with targets and weights, and what all sets share."""
+class _ResidualOracle:
+    """Base class: rows with targets and weights."""
 
-    def __init__(self, matrix, targets, row_weights, intercept: bool):
-        self.table, self.intercept = Table(matrix), intercept
+    def __init__(self, matrix, targets, row_weights, fit_intercept: bool):
+        self.row_matrix, self.fit_intercept = RowMatrix(matrix), fit_intercept
         self.targets, self.row_weights = targets, row_weights
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        self.weights, self.rest = weights, self.targets - self.table.scores(weights)
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        self.weights = weights
+        self.targets_minus_scores = self.targets - self.row_matrix.scores(weights)
 
     def _norm(self, sizes) -> tuple[float, np.ndarray]:
-        """Norm of the worst residuals, and its slopes in them."""
+        """Return the weighted norm of the residuals, and its gradient in them."""
         norm = float(np.sqrt(self.row_weights @ (sizes * sizes)))
         return norm, self.row_weights * sizes / norm if norm > 0.0 else np.zeros_like(sizes)
 
 
-class BallResiduals(_Residuals):
-    """Every row may move inside a ball or an ellipsoid: its residual grows by radius times the dual
-    norm of the weights.
+class BallResiduals(_ResidualOracle):
+    """Perturbations of each row in a ball or an ellipsoid, which raise its absolute residual by
+    radius times the dual norm of the weights.
     """
 
     def __init__(
-        self, matrix, targets, row_weights, intercept, kind: str, radius: float, ellipsoid
+        self, matrix, targets, row_weights, fit_intercept, kind: str, radius: float, ellipsoid
     ):
-        super().__init__(matrix, targets, row_weights, intercept)
+        super().__init__(matrix, targets, row_weights, fit_intercept)
         self.kind, self.radius, self.ellipsoid = kind, radius, ellipsoid
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        super().move(weights)
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        super().set_weights(weights)
         norm, self.norm_gradient = dual_norm(self.kind, weights, self.ellipsoid)
         self.growth = self.radius * norm
 
-    def at(self, bias: float) -> Tangent:
-        """R and its slopes."""
-        residuals = self.rest - bias
-        value, slopes = self._norm(np.abs(residuals) + self.growth)
-        return Tangent(bias, value, -slopes * np.sign(residuals), self.radius * float(slopes.sum()))
+    def tangent_at(self, intercept: float) -> Tangent:
+        """Return the tangent of R."""
+        residuals = self.targets_minus_scores - intercept
+        value, score_gradient = self._norm(np.abs(residuals) + self.growth)
+        return Tangent(
+            intercept,
+            value,
+            -score_gradient * np.sign(residuals),
+            self.radius * float(score_gradient.sum()),
+        )
 
-    def gradient(self, slopes, norm_slope: float):
-        """Gradient in the weights."""
-        return self.table.combined(slopes) + norm_slope * self.norm_gradient
+    def gradient(self, score_gradient, norm_derivative: float):
+        """Return the gradient in the weights."""
+        return self.row_matrix.weighted_sum(score_gradient) + norm_derivative * self.norm_gradient
 
 
-class SpectralResiduals(_Residuals):
-    """The rows together may move by a matrix of a largest singular value (or a Frobenius norm) of
-    at most `radius`.
-    """
+class SpectralResiduals(_ResidualOracle):
+    """A perturbation matrix of all rows, of spectral (or Frobenius) norm at most `radius`."""
 
-    def __init__(self, matrix, targets, row_weights, intercept, radius: float):
-        super().__init__(matrix, targets, row_weights, intercept)
+    def __init__(self, matrix, targets, row_weights, fit_intercept, radius: float):
+        super().__init__(matrix, targets, row_weights, fit_intercept)
         self.radius = radius
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        super().move(weights)
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        super().set_weights(weights)
         self.norm, self.norm_gradient = dual_norm("spectral", weights)
 
-    def at(self, bias: float) -> Tangent:
-        """R and its slopes."""
-        residuals = self.rest - bias
-        value, slopes = self._norm(residuals)
-        return Tangent(bias, value + self.radius * self.norm, -slopes, self.radius)
+    def tangent_at(self, intercept: float) -> Tangent:
+        """Return the tangent of R."""
+        residuals = self.targets_minus_scores - intercept
+        value, score_gradient = self._norm(residuals)
+        return Tangent(intercept, value + self.radius * self.norm, -score_gradient, self.radius)
 
-    def gradient(self, slopes, norm_slope: float):
-        """Gradient in the weights."""
-        return self.table.combined(slopes) + norm_slope * self.norm_gradient
+    def gradient(self, score_gradient, norm_derivative: float):
+        """Return the gradient in the weights."""
+        return self.row_matrix.weighted_sum(score_gradient) + norm_derivative * self.norm_gradient
 
 
-class DeletedResiduals(_Residuals):
-    """Up to so many features of every row vanish: its residual grows on the side where that is
-    worse.
+class DeletedResiduals(_ResidualOracle):
+    """Deletion of up to `max_deleted` features of each row, which raises its residual in the worse
+    of both directions.
     """
 
-    def __init__(self, matrix, targets, row_weights, intercept, most: int):
-        super().__init__(matrix, targets, row_weights, intercept)
-        self.above, self.below = Deleted(matrix, most), Deleted(matrix, most)
+    def __init__(self, matrix, targets, row_weights, fit_intercept, max_deleted: int):
+        super().__init__(matrix, targets, row_weights, fit_intercept)
+        self.above = FeatureDeletion(matrix, max_deleted)
+        self.below = FeatureDeletion(matrix, max_deleted)
 
-    def move(self, weights) -> None:
-        """Take new weights."""
-        super().move(weights)
+    def set_weights(self, weights) -> None:
+        """Set the weights."""
+        super().set_weights(weights)
         ones = np.ones(len(self.targets))
-        self.rises, self.falls = self.above.move(ones, weights), self.below.move(-ones, weights)
+        self.rises = self.above.set_weights(ones, weights)
+        self.falls = self.below.set_weights(-ones, weights)
 
-    def at(self, bias: float) -> Tangent:
-        """R and its slopes, those of residuals above 0 first, then those below."""
-        up, down = self.rest - bias + self.rises, bias - self.rest + self.falls
-        value, slopes = self._norm(np.maximum(up, down))
-        above = up >= down
-        parts = (np.where(above, -slopes, 0.0), np.where(above, 0.0, slopes))
-        return Tangent(bias, value, np.concatenate(parts), 0.0)
+    def tangent_at(self, intercept: float) -> Tangent:
+        """Return the tangent of R; its score gradient has the positive worst-case residuals in the
+        first half, the negative ones in the second.
+        """
+        up = self.targets_minus_scores - intercept + self.rises
+        down = intercept - self.targets_minus_scores + self.falls
+        value, score_gradient = self._norm(np.maximum(up, down))
+        is_above = up >= down
+        gradients = (
+            np.where(is_above, -score_gradient, 0.0),
+            np.where(is_above, 0.0, score_gradient),
+        )
+        return Tangent(intercept, value, np.concatenate(gradients), 0.0)
 
-    def gradient(self, slopes, norm_slope: float):
-        """Gradient in the weights."""
+    def gradient(self, score_gradient, norm_derivative: float):
+        """Return the gradient in the weights."""
         half = len(self.targets)
-        return self.above.combined(slopes[:half]) + self.below.combined(slopes[half:])
-
-    def sizes(self, bias: float) -> np.ndarray:
-        """The worst residuals."""
-        return np.maximum(self.rest - bias + self.rises, bias - self.rest + self.falls)
+        return self.above.weighted_sum(score_gradient[:half]) + self.below.weighted_sum(
+            score_gradient[half:]
+        )
 
 
 def residual_oracle(
-    kind: str, radius: float, ellipsoid, matrix, targets, row_weights, intercept: bool
+    kind: str, radius: float, ellipsoid, matrix, targets, row_weights, fit_intercept: bool
 ):
-    """The oracle of an uncertainty set by its name."""
-    given = (matrix, targets, row_weights, intercept)
+    """Return the oracle of an uncertainty set by its name."""
+    arguments = (matrix, targets, row_weights, fit_intercept)
     if kind == "spectral":
-        return SpectralResiduals(*given, radius)
+        return SpectralResiduals(*arguments, radius)
     if kind == "deletion":
-        return DeletedResiduals(*given, int(radius))
-    return BallResiduals(*given, kind, radius, ellipsoid)
+        return DeletedResiduals(*arguments, int(radius))
+    return BallResiduals(*arguments, kind, radius, ellipsoid)

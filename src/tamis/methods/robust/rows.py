@@ -1,85 +1,82 @@
-"""What the uncertainty sets are made of: rows, dual norms, and rows without their most telling
-features.
+"""Building blocks of the oracles: products with rows, dual norms of the uncertainty sets, and rows
+with worst-case deleted features.
 """
 
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.methods.robust.loop import add_kept_rows, find_deleted
+from tamis.methods.robust.loop import add_remaining_rows, mark_deleted
 from tamis.numerics.hashing import merge_duplicates
 
 
-class Table:
-    """Rows in float64, dense or CSR: scores, and sums of rows."""
+class RowMatrix:
+    """Rows in float64, dense or CSR, with scores and weighted sums."""
 
     def __init__(self, matrix):
         self.matrix = matrix if matrix.dtype == np.float64 else matrix.astype(np.float64)
 
-    @property
-    def width(self) -> int:
-        """Number of columns."""
-        return self.matrix.shape[1]
-
     def scores(self, weights):
-        """Inner products with the weights."""
+        """Return the inner products of the rows with the weights."""
         return self.matrix @ weights
 
-    def combined(self, slopes):
-        """Sum of the rows, each times its slope."""
-        return self.matrix.T @ slopes
+    def weighted_sum(self, row_gradients):
+        """Return the sum of the rows times their gradients."""
+        return self.matrix.T @ row_gradients
 
 
-class Deleted:
-    """Rows whose features may go: which ones hurt most under given weights, and sums of rows
-    without them.
-    """
+class FeatureDeletion:
+    """Rows in which an adversary deletes up to `max_deleted` features each."""
 
-    def __init__(self, matrix, most: int):
+    def __init__(self, matrix, max_deleted: int):
         rows = sp.csr_array(matrix)
         rows = rows if rows.dtype == np.float64 else rows.astype(np.float64)
-        index = np.uint64 if rows.indices.itemsize == 8 else np.uint32
-        self.csr = (rows.data, rows.indices.view(index), rows.indptr.astype(np.uint64))
-        self.most, self.width = most, rows.shape[1]
-        self.gone = np.zeros(len(rows.data), dtype=np.uint8)
-        self.losses = np.zeros(rows.shape[0])
+        index_dtype = np.uint64 if rows.indices.itemsize == 8 else np.uint32
+        self.csr = (rows.data, rows.indices.view(index_dtype), rows.indptr.astype(np.uint64))
+        self.max_deleted, self.width = max_deleted, rows.shape[1]
+        self.is_deleted = np.zeros(len(rows.data), dtype=np.uint8)
+        self.margin_losses = np.zeros(rows.shape[0])
 
-    def move(self, signs, weights) -> np.ndarray:
-        """What each row's margin loses at most."""
-        if self.most:
+    def set_weights(self, signs, weights) -> np.ndarray:
+        """Choose the worst deletion of each row for these weights; return how much it lowers the
+        margins.
+        """
+        if self.max_deleted:
             signs, weights = np.asarray(signs, dtype=float), np.ascontiguousarray(weights)
-            find_deleted(*self.csr, signs, weights, self.most, self.losses, self.gone)
-        return self.losses
+            mark_deleted(
+                *self.csr, signs, weights, self.max_deleted, self.margin_losses, self.is_deleted
+            )
+        return self.margin_losses
 
-    def combined(self, slopes):
-        """Sum of the rows that are left, each times its slope."""
+    def weighted_sum(self, row_gradients):
+        """Return the sum of the rows, without deleted features, times their gradients."""
         total = np.zeros(self.width)
-        add_kept_rows(*self.csr, self.gone, slopes, total)
+        add_remaining_rows(*self.csr, self.is_deleted, row_gradients, total)
         return total
 
 
 def dual_norm(kind: str, weights, ellipsoid=None) -> tuple[float, np.ndarray]:
-    """How far a row moves a score from inside the unit ball of a set, and a slope of that in the
-    weights.
+    """Return the dual norm of the weights, which is the largest change of a score by a perturbation
+    in the unit ball of the set, and a subgradient of it.
     """
     if kind == "linf":
         return float(np.abs(weights).sum()), np.sign(weights)
     if kind == "l1":
-        slope, place = np.zeros_like(weights), int(np.abs(weights).argmax())
-        slope[place] = np.sign(weights[place])
-        return float(np.abs(weights[place])), slope
-    spread = weights
+        gradient, index = np.zeros_like(weights), int(np.abs(weights).argmax())
+        gradient[index] = np.sign(weights[index])
+        return float(np.abs(weights[index])), gradient
+    product = weights
     if kind == "ellipsoid":
-        spread = ellipsoid * weights if ellipsoid.ndim == 1 else ellipsoid @ weights
-    norm = float(np.sqrt(max(weights @ spread, 0.0)))
-    return norm, spread / norm if norm > 0.0 else np.zeros_like(weights)
+        product = ellipsoid * weights if ellipsoid.ndim == 1 else ellipsoid @ weights
+    norm = float(np.sqrt(max(weights @ product, 0.0)))
+    return norm, product / norm if norm > 0.0 else np.zeros_like(weights)
 
 
-def merged(matrix, targets, weights):
-    """Equal rows with equal targets as one of their summed weight, in an order that depends on
-    contents alone.
+def merge_equal_rows(matrix, targets, weights):
+    """Merge equal rows with equal targets and add up their weights; the order of the result depends
+    only on the contents of the rows.
 
-    Planes amplify the last digit: without this a row of weight 2 would not quite be a row that
-    comes twice.
+    Cutting planes amplify rounding errors: without this a row of weight 2 and two equal rows would
+    give slightly different models.
     """
     column = targets[:, None]
     joined = (
@@ -89,18 +86,18 @@ def merged(matrix, targets, weights):
     )
     rows, _, weights, order = merge_duplicates(joined, np.ones((len(weights), 1)), weights)
     rows, weights = rows[order], weights[order]
-    last = rows[:, [-1]]
+    merged_targets = rows[:, [-1]]
     return (
         np.ascontiguousarray(rows[:, :-1]) if not sp.issparse(rows) else rows[:, :-1],
-        np.ravel(last.toarray() if sp.issparse(last) else last),
+        np.ravel(merged_targets.toarray() if sp.issparse(merged_targets) else merged_targets),
         weights,
     )
 
 
-def cheapest(costs: np.ndarray, weights: np.ndarray, budget: float) -> float:
-    """Weight of the rows that can be had at these costs (0 and less: for nothing), the cheapest
-    first, within the budget.
+def max_weight_within_budget(costs: np.ndarray, weights: np.ndarray, budget: float) -> float:
+    """Return the largest total weight of rows with a sum of costs within the budget, in order of
+    their costs; negative costs count as 0.
     """
     order = np.argsort(costs)
-    spent = np.cumsum(np.maximum(costs[order], 0.0))
-    return float(weights[order][spent <= budget * (1.0 + 1e-12)].sum())
+    cumulative_costs = np.cumsum(np.maximum(costs[order], 0.0))
+    return float(weights[order][cumulative_costs <= budget * (1.0 + 1e-12)].sum())

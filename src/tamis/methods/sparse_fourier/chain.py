@@ -1,108 +1,124 @@
-"""One chain over sparse random frequencies: run, thinned, and what it left."""
+"""One chain over sparse random frequencies: its run, with records of every `thin`-th state."""
 
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.methods.sparse_fourier.loop import Chain, Draft, Prior, begin, move
+from tamis.methods.sparse_fourier.loop import (
+    Chain,
+    PriorConstants,
+    Proposal,
+    initialize_chain,
+    run_moves,
+)
 
-LONGEST = 32  # columns of a walk; the prior halves with each further one
+MAX_WALK_LENGTH = 32  # columns of a walk; with stop=0.5 each column halves the prior probability
 
 
-class Rows(NamedTuple):
-    """What the likelihood looks at: columns, the nearest row of the own class and of another one,
-    weights.
+class FourierData(NamedTuple):
+    """Data of the likelihood: columns in CSC form, the nearest row of the same class and of another
+    class for each row, and weights of the rows.
     """
 
     columns: tuple
-    own: np.ndarray
-    other: np.ndarray
+    nearest_same: np.ndarray
+    nearest_other: np.ndarray
     weights: np.ndarray
     n_columns: int
 
 
-class Course(NamedTuple):
-    """How long a chain runs, and at which of its moves it is looked at."""
+class ChainSchedule(NamedTuple):
+    """Length of a chain, burn-in, and number of moves between records."""
 
     max_frequencies: int
     max_iter: int
     burn_in: float
     thin: int
 
-    def looks(self) -> int:
-        """Number of looks."""
+    def n_records(self) -> int:
+        """Return the number of records."""
         return max(1, self.max_iter // self.thin)
 
-    def first_kept(self) -> int:
-        """The first look after the burn-in."""
-        return min(self.looks() - 1, int(self.burn_in * self.looks()))
+    def n_burn_in(self) -> int:
+        """Return the number of records in the burn-in."""
+        return min(self.n_records() - 1, int(self.burn_in * self.n_records()))
 
 
-class Sample(NamedTuple):
-    """What one chain left: frequencies met, the weight of each in the mean kernel, and the course
-    of the chain.
+class ChainResult(NamedTuple):
+    """Result of one chain: distinct frequencies, the weight of each in the mean kernel, and the
+    trace of the chain.
     """
 
     frequencies: sp.csr_array
     weights: np.ndarray
-    counts: np.ndarray  # frequencies at each look
-    likelihoods: np.ndarray  # at each look
-    kept: int  # looks after the burn-in
-    used: np.ndarray  # by column: share of kept looks at which some frequency uses it
-    share: np.ndarray  # by column: mean share of the frequencies that use it
-    tried: np.ndarray
-    taken: np.ndarray
+    counts: np.ndarray  # number of frequencies at each record
+    likelihoods: np.ndarray  # log-likelihood at each record
+    n_draws: int  # records after the burn-in
+    inclusion_probability: np.ndarray  # fraction of draws with a frequency that uses the column
+    inclusion_share: np.ndarray  # mean fraction of frequencies that use the column
+    n_proposed: np.ndarray  # by kind of move
+    n_accepted: np.ndarray  # by kind of move
 
 
-def run_chain(rows: Rows, prior: Prior, course: Course, seed: int, tell) -> Sample:
-    """One chain from a draw of the prior; `tell(moves)` after each look."""
-    n, key, thin = len(rows.own), np.uint64(seed), course.thin
-    chain, draft = _new_chain(course.max_frequencies, n), _new_draft(n)
-    start = max(1, min(course.max_frequencies, round(prior.mean)))
-    first = key ^ np.uint64(1 << 63)
-    begin(chain, draft, start, *rows[:3], rows.n_columns, prior, first)
-    looks, first_kept = course.looks(), course.first_kept()
-    counts, likelihoods = np.zeros(looks, np.int64), np.zeros(looks)
-    used, share = np.zeros(rows.n_columns), np.zeros(rows.n_columns)
-    # A frequency stays over many looks: keep it once, and add up its weight.
-    found: dict[bytes, list] = {}
-    for look in range(looks):
-        if look == first_kept:
-            chain.tried[:] = chain.taken[:] = 0
-        likelihoods[look] = move(
-            chain, draft, *rows[:3], rows.weights, rows.n_columns, prior, key, look * thin, thin
+def run_chain(
+    data: FourierData, prior: PriorConstants, schedule: ChainSchedule, seed: int, report_moves
+) -> ChainResult:
+    """Run one chain from a draw of the prior; call `report_moves(thin)` after each record."""
+    n, key, thin = len(data.nearest_same), np.uint64(seed), schedule.thin
+    chain, proposal = _new_chain(schedule.max_frequencies, n), _new_proposal(n)
+    n_start = max(1, min(schedule.max_frequencies, round(prior.mean)))
+    start_key = key ^ np.uint64(1 << 63)
+    initialize_chain(chain, proposal, n_start, *data[:3], data.n_columns, prior, start_key)
+    n_records, n_burn_in = schedule.n_records(), schedule.n_burn_in()
+    counts, likelihoods = np.zeros(n_records, np.int64), np.zeros(n_records)
+    inclusion_probability, inclusion_share = np.zeros(data.n_columns), np.zeros(data.n_columns)
+    # A frequency usually stays for many records: store it once, and add up its weight.
+    weighted_frequencies: dict[bytes, list] = {}
+    for record in range(n_records):
+        if record == n_burn_in:
+            chain.n_proposed[:] = chain.n_accepted[:] = 0
+        likelihoods[record] = run_moves(
+            chain,
+            proposal,
+            *data[:3],
+            data.weights,
+            data.n_columns,
+            prior,
+            key,
+            record * thin,
+            thin,
         )
-        counts[look] = chain.alive[0]
-        tell(thin)
-        if look >= first_kept:
-            _note(chain, found, used, share)
-    kept = looks - first_kept
-    frequencies = _as_rows(found, rows.n_columns)
-    weights = np.array([entry[0] for entry in found.values()]) / kept
-    return Sample(
+        counts[record] = chain.n_frequencies[0]
+        report_moves(thin)
+        if record >= n_burn_in:
+            _record_frequencies(chain, weighted_frequencies, inclusion_probability, inclusion_share)
+    n_draws = n_records - n_burn_in
+    frequencies = _sparse_frequencies(weighted_frequencies, data.n_columns)
+    weights = np.array([entry[0] for entry in weighted_frequencies.values()]) / n_draws
+    return ChainResult(
         frequencies,
         weights,
         counts,
         likelihoods,
-        kept,
-        used / kept,
-        share / kept,
-        chain.tried.copy(),
-        chain.taken.copy(),
+        n_draws,
+        inclusion_probability / n_draws,
+        inclusion_share / n_draws,
+        chain.n_proposed.copy(),
+        chain.n_accepted.copy(),
     )
 
 
-def _new_chain(most: int, n: int) -> Chain:
-    """Room for a chain, without frequencies."""
-    whole, single = (most, LONGEST), np.zeros(most, np.int64)
+def _new_chain(max_frequencies: int, n: int) -> Chain:
+    """Return an empty chain."""
+    shape, integers = (max_frequencies, MAX_WALK_LENGTH), np.zeros(max_frequencies, np.int64)
     return Chain(
-        np.zeros(whole, np.int64),
-        single,
-        np.zeros(whole, np.int64),
-        single.copy(),
-        np.zeros(whole),
-        np.zeros((most, n)),
+        np.zeros(shape, np.int64),
+        integers,
+        np.zeros(shape, np.int64),
+        integers.copy(),
+        np.zeros(shape),
+        np.zeros((max_frequencies, n)),
         np.zeros(n),
         np.zeros(1, np.int64),
         np.zeros(4, np.int64),
@@ -110,43 +126,45 @@ def _new_chain(most: int, n: int) -> Chain:
     )
 
 
-def _new_draft(n: int) -> Draft:
-    """Room for a frequency that is tried."""
-    return Draft(
-        np.zeros(LONGEST, np.int64),
-        np.zeros(LONGEST, np.int64),
-        np.zeros(LONGEST),
+def _new_proposal(n: int) -> Proposal:
+    """Return the arrays of a proposed frequency."""
+    return Proposal(
+        np.zeros(MAX_WALK_LENGTH, np.int64),
+        np.zeros(MAX_WALK_LENGTH, np.int64),
+        np.zeros(MAX_WALK_LENGTH),
         np.zeros(n),
         np.zeros(n),
         np.zeros(n),
     )
 
 
-def _note(chain: Chain, found: dict, used, share) -> None:
-    """Count what the chain holds at this look."""
-    count = int(chain.alive[0])
-    met = set()
+def _record_frequencies(
+    chain: Chain, weighted_frequencies: dict, inclusion_probability, inclusion_share
+) -> None:
+    """Add the present frequencies of the chain to the sums over the draws."""
+    count = int(chain.n_frequencies[0])
+    used_columns = set()
     for l in range(count):
         size = chain.sizes[l]
-        columns, waves = chain.columns[l, :size], chain.waves[l, :size]
-        name = columns.tobytes() + waves.tobytes()
-        entry = found.get(name)
+        columns, values = chain.columns[l, :size], chain.values[l, :size]
+        key = columns.tobytes() + values.tobytes()
+        entry = weighted_frequencies.get(key)
         if entry is None:
-            entry = found[name] = [0.0, columns.copy(), waves.copy()]
+            entry = weighted_frequencies[key] = [0.0, columns.copy(), values.copy()]
         entry[0] += 1.0 / count
-        share[columns] += 1.0 / count
-        met.update(columns.tolist())
-    used[list(met)] += 1.0
+        inclusion_share[columns] += 1.0 / count
+        used_columns.update(columns.tolist())
+    inclusion_probability[list(used_columns)] += 1.0
 
 
-def _as_rows(found: dict, n_columns: int) -> sp.csr_array:
-    """The frequencies as sparse rows."""
-    sizes = [len(entry[1]) for entry in found.values()]
+def _sparse_frequencies(weighted_frequencies: dict, n_columns: int) -> sp.csr_array:
+    """Return the frequencies as sparse rows."""
+    sizes = [len(entry[1]) for entry in weighted_frequencies.values()]
     ends = np.concatenate(([0], np.cumsum(sizes)))
-    columns = np.concatenate([entry[1] for entry in found.values()])
-    rows = sp.csr_array(
-        (np.concatenate([entry[2] for entry in found.values()]), columns, ends),
+    columns = np.concatenate([entry[1] for entry in weighted_frequencies.values()])
+    frequencies = sp.csr_array(
+        (np.concatenate([entry[2] for entry in weighted_frequencies.values()]), columns, ends),
         shape=(len(sizes), n_columns),
     )
-    rows.sort_indices()
-    return rows
+    frequencies.sort_indices()
+    return frequencies

@@ -1,5 +1,5 @@
-"""Random Fourier features with sparse frequencies, learnt by reversible-jump Markov chain Monte
-Carlo.
+"""SparseFourierFeatures: random Fourier features with sparse frequencies, by reversible-jump Markov
+chain Monte Carlo.
 """
 
 from numbers import Integral, Real
@@ -29,72 +29,81 @@ from tamis.base.parameters import (
 )
 from tamis.base.targets import ClassTargets
 from tamis.base.validation import half_fitted, warn_user
-from tamis.methods.sparse_fourier.chain import Course
-from tamis.methods.sparse_fourier.loop import Prior
-from tamis.methods.sparse_fourier.posterior import evenly_drawn, features, posterior_of, scaled
+from tamis.methods.sparse_fourier.chain import ChainSchedule
+from tamis.methods.sparse_fourier.loop import PriorConstants
+from tamis.methods.sparse_fourier.posterior import (
+    divide_by_deviations,
+    fourier_features,
+    resample_frequencies,
+    sample_posterior,
+)
 from tamis.solvers.standard import standard_units
 from tamis.system.progress import Progress
 from tamis.system.schema import array, count, plain, rows
 from tamis.system.threads import count_threads, locked
 
-AGREED = 1.2  # split R-hat of the likelihood up to which chains count as agreed
+MAX_R_HAT = 1.2  # split R-hat of the log-likelihood above which fit warns
 
 
 @estimator(kw_only=True)
-class Sampled(ClassTransformer):
-    """What is asked of the chains by name."""
+class SamplerParameters(ClassTransformer):
+    """Base class with the parameters of the chains."""
 
     scale: float = parameter(
         1.0,
         [ABOVE],
-        "Prior standard deviation of a frequency's numbers, for columns of unit deviation.",
+        "Prior standard deviation of the values of a frequency, for columns of unit deviation.",
     )
     mean_frequencies: float = parameter(
         20.0,
         [ABOVE],
-        "Mean of the Poisson prior of the number of frequencies, before it is cut to 1 .. "
+        "Mean of the Poisson prior of the number of frequencies, before it is truncated to 1 .. "
         "`max_frequencies`.",
     )
-    max_frequencies: int = parameter(100, [COUNT], "Most frequencies at a time.")
+    max_frequencies: int = parameter(100, [COUNT], "Maximum number of frequencies.")
     concentration: float = parameter(
-        1.0, [ABOVE], "Weight of a fresh first column against those in use."
+        1.0, [ABOVE], "Prior weight of a new first column, against 1 for each one in use."
     )
     stop: float = parameter(
         0.5,
-        # below, nearly all walks would be longer than the longest
+        # below 0.1 nearly all walks would exceed the maximum length
         [Interval(Real, 0.1, 1.0, closed="both")],
-        "From 0.1 to 1. Prior chance that a fresh step of a walk ends it: the larger, the fewer "
-        "columns a frequency uses.",
+        "Prior probability, from 0.1 to 1, that a new step of a walk ends it. The larger it is, "
+        "the fewer columns a frequency uses.",
     )
     sharpness: float = parameter(
         8.0,
         [NUMBER],
-        "The factor a of the likelihood. 0 ignores the labels: the chain then draws from the "
-        "prior.",
+        "The factor a of the likelihood. With 0 the labels have no effect, and the chain draws "
+        "from the prior.",
     )
-    max_iter: int = parameter(20000, [COUNT], "Moves of each chain, in each round.")
-    burn_in: float = parameter(0.5, [SHARE], "Share of the moves that is left out.")
-    thin: int = parameter(20, [COUNT], "Moves between two looks at a chain.")
+    max_iter: int = parameter(20000, [COUNT], "Number of moves of each chain, in each round.")
+    burn_in: float = parameter(0.5, [SHARE], "Fraction of the moves that is discarded.")
+    thin: int = parameter(20, [COUNT], "Number of moves between two records of a chain.")
     n_chains: int = parameter(
-        2, [COUNT], "Chains from different starts; their agreement is the diagnosis."
+        2, [COUNT], "Number of chains with different starts; `diagnostics_` compares them."
     )
     n_refreshes: int = parameter(
         1,
         [at_least(0)],
-        "How often the neighbours are sought again, in the learnt kernel, and the chains are run "
-        "anew.",
+        "Number of further rounds: each finds the neighbours in the learnt kernel, and runs the "
+        "chains again.",
     )
     standardize: bool = parameter(
-        True, [BOOL], "Whether columns are divided by their standard deviation."
+        True, [BOOL], "Whether to divide the columns by their standard deviations."
     )
     random_state: Seed = parameter(
-        None, [RANDOM], "Decides the draws. The result does not depend on `n_jobs`."
+        None, [RANDOM], "Seed of the draws. The result does not depend on `n_jobs`."
     )
-    n_jobs: int | None = parameter(None, [Integral, None], "Threads over the chains.")
+    n_jobs: int | None = parameter(
+        None, [Integral, None], "Number of threads, which run different chains."
+    )
 
-    def _prior(self) -> Prior:
-        """Constants of the prior and of the likelihood; a step of a walk is half a deviation."""
-        return Prior(
+    def _prior(self) -> PriorConstants:
+        """Return the constants of the prior and of the likelihood; the standard deviation of a
+        random-walk step is half of `scale`.
+        """
+        return PriorConstants(
             float(self.mean_frequencies),
             float(self.concentration),
             float(self.stop),
@@ -105,25 +114,24 @@ class Sampled(ClassTransformer):
 
 
 @estimator
-class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
-    r"""Random Fourier features whose frequencies use few columns, learnt from labels.
+class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, SamplerParameters):
+    r"""Random Fourier features with frequencies that use few columns, learnt from labels.
 
-    Choose it for up to a few thousand rows where classes differ by a nonlinear pattern in a few of
-    up to some hundred columns, and to see which columns carry it. It is a slow learner: a chain
-    costs the number of moves times the number of rows. For wide data and for named interactions
-    choose `SDist`.
+    Use it for up to a few thousand rows with classes that differ by a nonlinear pattern in a few of
+    up to some hundred columns, and to see which columns matter. It is slow: the cost of a chain is
+    the number of moves times the number of rows. Use `SDist` for wide data and for named
+    interactions.
 
     The kernel is a mean of cosines, :math:`k(x, x') = \frac{1}{D} \sum_l \cos(\omega_l \cdot (x -
-    x'))`, where each frequency :math:`\omega_l` uses the columns that a random walk meets: its
-    first column and its steps from column to column are drawn under a first-order Markov prior that
-    favours columns and pairs already in use, and its numbers are normal. A row's label has the
-    chance
+    x'))`, where each frequency :math:`\omega_l` uses the columns of a random walk: its first column
+    and its steps from column to column are drawn under a first-order Markov prior that favours
+    columns and pairs already in use, and its values are normal. The likelihood of a label is
 
     .. math:: P(y_i) = \operatorname{sigmoid}\bigl(a\,[k(x_i, x_{s(i)}) - k(x_i, x_{o(i)})]\bigr)
 
-    with s(i) and o(i) the nearest other row of its own class and the nearest row of another class.
+    with s(i) and o(i) the nearest other row of the same class and the nearest row of another class.
     Reversible-jump Markov chain Monte Carlo draws the number of frequencies and the frequencies
-    from the posterior; `transform` gives the cosines and sines whose inner products are the
+    from the posterior. `transform` returns cosines and sines; their inner products are the
     posterior mean of the kernel.
 
     {parameters}
@@ -136,13 +144,13 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
 
     Notes
     -----
-    The source gives a model, and neither an algorithm nor results. Nine corrections make it well
+    The source defines a model, but no algorithm and no results. Nine corrections make it well
     defined, among them: cosine and sine in place of a cosine without its phase, a proper prior of
-    the number of frequencies, a first column drawn apart, and a sharpness that lets chances leave
-    .12 to .88. Tested: without labels the chain returns the prior; the kernel depends on
-    differences of rows alone, and its diagonal is 1; on made-up problems the planted columns rank
-    first. Not validated: data of other kinds, many columns, and the mixing of long chains; look at
-    `diagnostics_`.
+    the number of frequencies, a separate draw of the first column, and a sharpness that allows
+    probabilities beyond .12 to .88. Tested: without labels the chain returns the prior; the kernel
+    depends only on differences of rows, and its diagonal is 1; on synthetic problems the planted
+    columns rank first. Not validated: data of other kinds, many columns, and the mixing of long
+    chains; see `diagnostics_`.
 
     References
     ----------
@@ -168,8 +176,8 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
     n_components: int | None = parameter(
         1000,
         [COUNT, None],
-        "Most columns that `transform` gives: half as many frequencies are drawn from all, evenly "
-        "by their weights. None uses all.",
+        "Maximum number of columns of `transform`: half as many frequencies are drawn from all, in "
+        "proportion to their weights. None uses all frequencies.",
     )
     _contents: ClassVar[dict] = {
         "frequencies_": rows("frequencies", "columns"),
@@ -183,20 +191,21 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
     }
     _attributes: ClassVar[str] = """\
         frequencies_ : sparse array of shape (n_frequencies, n_features)
-            Distinct frequencies met after the burn-in, for columns as they come.
+            Distinct frequencies of the draws after the burn-in, for columns that are not
+            standardised.
         frequency_weights_ : ndarray of shape (n_frequencies,)
             Weight of each in the mean kernel; they sum to 1.
         inclusion_probability_ : ndarray of shape (n_features,)
-            Posterior chance that some frequency uses the column.
+            Posterior probability that some frequency uses the column.
         inclusion_share_ : ndarray of shape (n_features,)
-            Posterior mean of the share of frequencies that use the column: the better ranking,
-            since with many frequencies most columns are used by one now and then.
+            Posterior mean of the fraction of frequencies that use the column: the better ranking,
+            since with many frequencies most columns are used by one in some draws.
         trace_ : dict
-            By look (chains, looks): `n_frequencies` and `log_likelihood`, burn-in included, of the
-            last round.
+            `n_frequencies` and `log_likelihood` of the last round, of shape (chains, records),
+            burn-in included.
         diagnostics_ : dict
-            After the burn-in: `acceptance` of each kind of move, `r_hat` and `effective_size` of
-            the two courses of `trace_`.
+            After the burn-in: `acceptance` rate of each kind of move, `r_hat` and `effective_size`
+            of both arrays of `trace_`.
         n_iter_ : int
             Moves of each chain in the last round.
         n_features_in_ : int
@@ -222,63 +231,63 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
             The fitted transformer.
         """
         self._validate_params()
-        taken = take(self, X, y, None)
-        targets, deviations = cast(ClassTargets, taken.targets), np.ones(taken.rows.shape[1])
+        training = take(self, X, y, None)
+        targets, deviations = cast(ClassTargets, training.targets), np.ones(training.rows.shape[1])
         if self.standardize:
-            deviations = standard_units(taken.rows, taken.weights)[1]
+            deviations = standard_units(training.rows, training.weights)[1]
         seeds = check_random_state(self.random_state).randint(
             0, 2**62, size=(1 + self.n_refreshes, self.n_chains), dtype=np.int64
         )
-        course = Course(self.max_frequencies, self.max_iter, self.burn_in, self.thin)
+        schedule = ChainSchedule(self.max_frequencies, self.max_iter, self.burn_in, self.thin)
         with Progress("drawing frequencies", self.max_iter * seeds.size) as progress:
-            found = posterior_of(
-                scaled(taken.rows, deviations),
-                targets.codes_of(taken.columns),
+            result = sample_posterior(
+                divide_by_deviations(training.rows, deviations),
+                targets.codes_of(training.columns),
                 self._prior(),
-                course,
+                schedule,
                 seeds,
                 count_threads(self.n_jobs),
                 progress.advance,
             )
-        # In a single step, at the end: a thread that transforms meanwhile never sees a draft.
+        # One update, so that a thread that transforms meanwhile never sees half a fit.
         self.__dict__.update(
             _targets=targets,
-            frequencies_=sp.csr_array(found.frequencies @ sp.diags_array(1.0 / deviations)),
-            frequency_weights_=found.weights,
-            inclusion_probability_=found.used,
-            inclusion_share_=found.share,
-            trace_=found.trace,
-            diagnostics_=found.diagnostics,
-            n_iter_=course.looks() * course.thin,
-            _n_features_out=2 * len(evenly_drawn(found.weights, self._pairs())[0]),
+            frequencies_=sp.csr_array(result.frequencies @ sp.diags_array(1.0 / deviations)),
+            frequency_weights_=result.weights,
+            inclusion_probability_=result.inclusion_probability,
+            inclusion_share_=result.inclusion_share,
+            trace_=result.trace,
+            diagnostics_=result.diagnostics,
+            n_iter_=schedule.n_records() * schedule.thin,
+            _n_features_out=2 * len(resample_frequencies(result.weights, self._n_pairs())[0]),
         )
-        self._warn_apart()
+        self._warn_not_converged()
         return self
 
-    def _warn_apart(self) -> None:
-        """Say where the chains disagree."""
-        apart = self.diagnostics_["r_hat"]["log_likelihood"]
-        if np.isnan(apart):
+    def _warn_not_converged(self) -> None:
+        """Warn if the chains do not agree, or if too few records show whether they do."""
+        r_hat = self.diagnostics_["r_hat"]["log_likelihood"]
+        if np.isnan(r_hat):
             warn_user(
-                f"SparseFourierFeatures: max_iter={self.max_iter} leaves too few looks at the "
-                "chains to tell whether they agree: r_hat is nan in diagnostics_. Raise max_iter.",
+                f"SparseFourierFeatures: max_iter={self.max_iter} gives too few records to compare "
+                "the chains: r_hat is nan in diagnostics_. Raise max_iter, or lower thin.",
                 ConvergenceWarning,
             )
-        elif apart > AGREED:
+        elif r_hat > MAX_R_HAT:
             warn_user(
                 "SparseFourierFeatures: the chains do not agree yet: split R-hat of the "
-                f"log-likelihood is {apart:.2f}, above {AGREED}. Raise max_iter, or lower "
+                f"log-likelihood is {r_hat:.2f}, above {MAX_R_HAT}. Raise max_iter, or lower "
                 "sharpness; see diagnostics_.",
                 ConvergenceWarning,
             )
 
-    # ------------------------------------------------------------------ using
-    def _pairs(self) -> int | None:
-        """Number of frequencies that `transform` may use."""
+    # ------------------------------------------------------------------ transformation
+    def _n_pairs(self) -> int | None:
+        """Return the maximum number of frequencies of `transform`."""
         return None if self.n_components is None else max(1, self.n_components // 2)
 
     def transform(self, X):
-        """Cosines and sines whose inner products are the learnt kernel.
+        """Return cosines and sines, with inner products equal to the learnt kernel.
 
         Parameters
         ----------
@@ -288,15 +297,15 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
         Returns
         -------
         features : ndarray of shape (n_samples, n_features_out)
-            All cosines, then all sines. Rows have length 1, so the squared distance of two is 2 - 2
-            k(x, x').
+            All cosines, then all sines. Rows have norm 1, so the squared distance of two rows is
+            2 - 2 k(x, x').
         """
         check_is_fitted(self)
         matrix = plain_rows(self, X)
         frequencies, weights = self.frequencies_, self.frequency_weights_
         if frequencies.shape != (len(weights), self.n_features_in_):
             raise half_fitted(self)
-        return features(matrix, frequencies, weights, self._pairs())
+        return fourier_features(matrix, frequencies, weights, self._n_pairs())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

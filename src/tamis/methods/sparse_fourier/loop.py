@@ -1,9 +1,10 @@
-"""Moves of a reversible-jump chain over sparse random frequencies, under a first-order Markov prior
-with its chances summed out.
+"""Compiled moves of a reversible-jump chain over sparse random frequencies, under a first-order
+Markov prior with its transition probabilities integrated out (a Polya urn).
 
-A frequency is a walk over columns (`walks`, `lengths`), the columns it meets (`columns`, `sizes`)
-and a number for each (`waves`). What it says about each row, the contrast of its cosine towards the
-nearest row of the same class and of another one, is kept in `contrasts`.
+A frequency is a walk over columns (`walks`, `lengths`), the distinct columns of the walk
+(`columns`, `sizes`) and a value for each of these (`values`). Its contrast at a row is the cosine
+of the difference to the nearest row of the same class, minus that to the nearest row of another
+class; `contrasts` stores them.
 """
 
 import math
@@ -15,160 +16,163 @@ from tamis.numerics.hashing import GOLDEN, ONE, mix64
 from tamis.numerics.numba import compiled, helper
 
 S11 = np.uint64(11)
-# shares of the moves, summed up; the rest replaces a frequency
-BIRTH, DEATH, WALK = 0.25, 0.5, 0.85
-DRAWS = 1000  # walks that may be drawn for each of the first frequencies
+# Cumulative probabilities of the kinds of moves; the remaining moves replace a frequency.
+BIRTH_END, DEATH_END, WALK_END = 0.25, 0.5, 0.85
+MAX_DRAWS_PER_START = 1000  # draws of the prior for each initial frequency
 
 
 class Chain(NamedTuple):
-    """State of one chain."""
+    """State of one chain, with room for `max_frequencies` walks of at most `max_length` columns."""
 
-    walks: np.ndarray  # (most, longest) columns in the order of the walk
-    lengths: np.ndarray  # (most,)
-    columns: np.ndarray  # (most, longest) the same without repeats
-    sizes: np.ndarray  # (most,)
-    waves: np.ndarray  # (most, longest)
-    contrasts: np.ndarray  # (most, rows)
-    total: np.ndarray  # (rows,) sum of contrasts
-    alive: np.ndarray  # (1,) frequencies now
-    tried: np.ndarray  # (4,) births, deaths, steps, replacements tried
-    taken: np.ndarray  # (4,) and accepted
+    walks: np.ndarray  # (max_frequencies, max_length) columns in the order of the walk
+    lengths: np.ndarray  # (max_frequencies,)
+    columns: np.ndarray  # (max_frequencies, max_length) the same without repeats
+    sizes: np.ndarray  # (max_frequencies,)
+    values: np.ndarray  # (max_frequencies, max_length)
+    contrasts: np.ndarray  # (max_frequencies, rows)
+    contrast_sum: np.ndarray  # (rows,) over the frequencies
+    n_frequencies: np.ndarray  # (1,) present number
+    n_proposed: np.ndarray  # (4,) proposed births, deaths, random-walk steps, replacements
+    n_accepted: np.ndarray  # (4,) accepted ones
 
 
-class Draft(NamedTuple):
-    """Room for one frequency that may be taken, and for what the rows would then be worth."""
+class Proposal(NamedTuple):
+    """Arrays of one proposed frequency, and of the contrasts after its acceptance."""
 
     walk: np.ndarray
     columns: np.ndarray
-    waves: np.ndarray
+    values: np.ndarray
     contrast: np.ndarray
-    total: np.ndarray
-    line: np.ndarray
+    contrast_sum: np.ndarray
+    projection: np.ndarray
 
 
-class Prior(NamedTuple):
+class PriorConstants(NamedTuple):
     """Constants of the prior and of the likelihood."""
 
     mean: float  # of the Poisson number of frequencies
-    first: float  # weight of a fresh first column
-    stop: float  # chance that a fresh step ends the walk
-    spread: float  # deviation of a number of a frequency
-    stride: float  # deviation of a random-walk step
+    concentration: float  # weight of a new first column
+    stop: float  # probability that a new step ends the walk
+    scale: float  # standard deviation of a value of a frequency
+    step_std: float  # standard deviation of a random-walk step
     sharpness: float  # factor of the mean contrast in the likelihood
 
 
-# --------------------------------------------------------------------------- chance
+# --------------------------------------------------------------------------- random draws
 @helper
-def uniform(key, dice):
-    """The next number in [0, 1) of this key."""
-    dice[0] += ONE
-    return float(mix64(key + dice[0] * GOLDEN) >> S11) * 1.1102230246251565e-16
-
-
-@helper
-def normal(key, dice):
-    """The next normal number."""
-    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, dice)))
-    return radius * math.cos(2.0 * math.pi * uniform(key, dice))
+def uniform(key, counter):
+    """Return the next uniform number in [0, 1) of this key."""
+    counter[0] += ONE
+    return float(mix64(key + counter[0] * GOLDEN) >> S11) * 1.1102230246251565e-16
 
 
 @helper
-def successor(place, now, chain, skip, walk, length):
-    """Where the `place`-th earlier visit of a column went on to: a column, -1 for the end, -2 if
-    there were fewer visits.
+def normal(key, counter):
+    """Return the next standard normal number."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, counter)))
+    return radius * math.cos(2.0 * math.pi * uniform(key, counter))
+
+
+@helper
+def successor(rank, column, chain, skip, walk, length):
+    """Return the column after the visit number `rank` of a column, -1 if the walk ended there, -2
+    if there are fewer visits.
     """
-    for l in range(chain.alive[0]):
+    for l in range(chain.n_frequencies[0]):
         if l == skip:
             continue
         for k in range(chain.lengths[l]):
-            if chain.walks[l, k] == now:
-                if place == 0:
+            if chain.walks[l, k] == column:
+                if rank == 0:
                     return chain.walks[l, k + 1] if k + 1 < chain.lengths[l] else -1
-                place -= 1
+                rank -= 1
     for k in range(length - 1):
-        if walk[k] == now:
-            if place == 0:
+        if walk[k] == column:
+            if rank == 0:
                 return walk[k + 1]
-            place -= 1
+            rank -= 1
     return -2
 
 
 @helper
-def visits(now, chain, skip, walk, length):
-    """How often a column was met before, in the other walks and in this one."""
+def count_visits(column, chain, skip, walk, length):
+    """Return the number of earlier visits of a column, in the other walks and in this one."""
     count = 0
-    for l in range(chain.alive[0]):
+    for l in range(chain.n_frequencies[0]):
         if l != skip:
             for k in range(chain.lengths[l]):
-                count += chain.walks[l, k] == now
+                count += chain.walks[l, k] == column
     for k in range(length - 1):
-        count += walk[k] == now
+        count += walk[k] == column
     return count
 
 
 @helper
-def draw(chain, draft, skip, n_columns, prior, key, dice):
-    """A frequency from the prior given the others (all but `skip`); length of its walk and number
-    of its columns, 0 if it grew too long.
+def draw_frequency(chain, proposal, skip, n_columns, prior, key, counter):
+    """Draw a frequency from the prior given the others (all but `skip`); return the length of its
+    walk and its number of columns, both 0 if the walk is too long.
     """
-    others = chain.alive[0] - (1 if 0 <= skip < chain.alive[0] else 0)
-    place = uniform(key, dice) * (prior.first + others)
-    if place < prior.first:
-        draft.walk[0] = int(uniform(key, dice) * n_columns)
+    others = chain.n_frequencies[0] - (1 if 0 <= skip < chain.n_frequencies[0] else 0)
+    position = uniform(key, counter) * (prior.concentration + others)
+    if position < prior.concentration:
+        proposal.walk[0] = int(uniform(key, counter) * n_columns)
     else:
-        l = min(int(place - prior.first), others - 1)
-        draft.walk[0] = chain.walks[l + (1 if 0 <= skip <= l else 0), 0]
+        l = min(int(position - prior.concentration), others - 1)
+        proposal.walk[0] = chain.walks[l + (1 if 0 <= skip <= l else 0), 0]
     length = 1
     while True:
-        now = draft.walk[length - 1]
-        place = uniform(key, dice) * (1.0 + visits(now, chain, skip, draft.walk, length))
-        if place < prior.stop:
+        column = proposal.walk[length - 1]
+        position = uniform(key, counter) * (
+            1.0 + count_visits(column, chain, skip, proposal.walk, length)
+        )
+        if position < prior.stop:
             break
-        if place < 1.0:
-            after = int(uniform(key, dice) * n_columns)
+        if position < 1.0:
+            next_column = int(uniform(key, counter) * n_columns)
         else:
-            after = successor(int(place - 1.0), now, chain, skip, draft.walk, length)
-        if after < 0:
+            next_column = successor(int(position - 1.0), column, chain, skip, proposal.walk, length)
+        if next_column < 0:
             break
-        if length == draft.walk.shape[0]:
+        if length == proposal.walk.shape[0]:
             return 0, 0
-        draft.walk[length] = after
+        proposal.walk[length] = next_column
         length += 1
     size = 0
     for k in range(length):
-        fresh = True
+        is_new = True
         for q in range(size):
-            fresh = fresh and draft.columns[q] != draft.walk[k]
-        if fresh:
-            draft.columns[size] = draft.walk[k]
-            draft.waves[size] = prior.spread * normal(key, dice)
+            is_new = is_new and proposal.columns[q] != proposal.walk[k]
+        if is_new:
+            proposal.columns[size] = proposal.walk[k]
+            proposal.values[size] = prior.scale * normal(key, counter)
             size += 1
     return length, size
 
 
-# --------------------------------------------------------------------------- what rows say
+# --------------------------------------------------------------------------- likelihood
 @helper
-def contrast(draft, size, columns, own, other):
-    """Cosine towards the nearest row of the own class minus that towards the nearest other row, of
-    the drafted frequency.
+def compute_contrast(proposal, size, columns, nearest_same, nearest_other):
+    """Compute the contrasts of the proposed frequency: the cosine of the difference to the nearest
+    row of the same class, minus that to the nearest row of another class.
     """
     data, indices, indptr = columns
-    draft.line[:] = 0.0
+    proposal.projection[:] = 0.0
     for q in range(size):
-        j = draft.columns[q]
+        j = proposal.columns[q]
         for k in range(indptr[j], indptr[j + 1]):
-            draft.line[indices[k]] += draft.waves[q] * data[k]
-    for i in range(own.shape[0]):
-        near, far = draft.line[i] - draft.line[own[i]], draft.line[i] - draft.line[other[i]]
-        draft.contrast[i] = math.cos(near) - math.cos(far)
+            proposal.projection[indices[k]] += proposal.values[q] * data[k]
+    for i in range(nearest_same.shape[0]):
+        same_angle = proposal.projection[i] - proposal.projection[nearest_same[i]]
+        other_angle = proposal.projection[i] - proposal.projection[nearest_other[i]]
+        proposal.contrast[i] = math.cos(same_angle) - math.cos(other_angle)
 
 
 @helper
-def likelihood(total, count, weights, sharpness):
-    """Logarithm of the chance of all labels, from the summed contrasts of `count` frequencies."""
+def log_likelihood(contrast_sum, count, weights, sharpness):
+    """Return the log-likelihood of the labels, from the summed contrasts of `count` frequencies."""
     out = 0.0
-    for i in range(total.shape[0]):
-        margin = sharpness * total[i] / count
+    for i in range(contrast_sum.shape[0]):
+        margin = sharpness * contrast_sum[i] / count
         if margin > 0.0:
             out -= weights[i] * math.log1p(math.exp(-margin))
         else:
@@ -177,99 +181,115 @@ def likelihood(total, count, weights, sharpness):
 
 
 @helper
-def keep(chain, draft, l, length, size):
-    """Put the draft into place l."""
+def store_frequency(chain, proposal, l, length, size):
+    """Store the proposed frequency at index l."""
     # Number by number: Numba takes half a second to compile each assignment of a slice.
     chain.lengths[l], chain.sizes[l] = length, size
     for k in range(length):
-        chain.walks[l, k] = draft.walk[k]
+        chain.walks[l, k] = proposal.walk[k]
     for q in range(size):
-        chain.columns[l, q], chain.waves[l, q] = draft.columns[q], draft.waves[q]
-    for i in range(chain.total.shape[0]):
-        chain.contrasts[l, i], chain.total[i] = draft.contrast[i], draft.total[i]
+        chain.columns[l, q], chain.values[l, q] = proposal.columns[q], proposal.values[q]
+    for i in range(chain.contrast_sum.shape[0]):
+        chain.contrasts[l, i] = proposal.contrast[i]
+        chain.contrast_sum[i] = proposal.contrast_sum[i]
 
 
 @helper
-def remove(chain, draft, l):
-    """Take frequency l away; the last one moves into its place."""
-    last = chain.alive[0] - 1
+def remove_frequency(chain, proposal, l):
+    """Remove frequency l; the last one moves to its index."""
+    last = chain.n_frequencies[0] - 1
     chain.lengths[l], chain.sizes[l] = chain.lengths[last], chain.sizes[last]
     for k in range(chain.walks.shape[1]):
         chain.walks[l, k], chain.columns[l, k] = chain.walks[last, k], chain.columns[last, k]
-        chain.waves[l, k] = chain.waves[last, k]
-    for i in range(chain.total.shape[0]):
-        chain.contrasts[l, i], chain.total[i] = chain.contrasts[last, i], draft.total[i]
-    chain.alive[0] = last
+        chain.values[l, k] = chain.values[last, k]
+    for i in range(chain.contrast_sum.shape[0]):
+        chain.contrasts[l, i] = chain.contrasts[last, i]
+        chain.contrast_sum[i] = proposal.contrast_sum[i]
+    chain.n_frequencies[0] = last
 
 
 # --------------------------------------------------------------------------- moves
 @compiled
-def begin(chain, draft, n_start, columns, own, other, n_columns, prior, key):
-    """Draw the first frequencies from the prior; fewer where nearly all walks are too long: others
-    are born later.
+def initialize_chain(
+    chain, proposal, n_start, columns, nearest_same, nearest_other, n_columns, prior, key
+):
+    """Draw the initial frequencies from the prior; fewer than `n_start` if nearly all walks are too
+    long, since births add others later.
     """
-    dice = np.zeros(1, np.uint64)
-    for _ in range(DRAWS * n_start):
-        if chain.alive[0] >= n_start:
+    counter = np.zeros(1, np.uint64)
+    for _ in range(MAX_DRAWS_PER_START * n_start):
+        if chain.n_frequencies[0] >= n_start:
             break
-        length, size = draw(chain, draft, -1, n_columns, prior, key, dice)
+        length, size = draw_frequency(chain, proposal, -1, n_columns, prior, key, counter)
         if length:
-            contrast(draft, size, columns, own, other)
-            for i in range(draft.total.shape[0]):
-                draft.total[i] = chain.total[i] + draft.contrast[i]
-            keep(chain, draft, chain.alive[0], length, size)
-            chain.alive[0] += 1
+            compute_contrast(proposal, size, columns, nearest_same, nearest_other)
+            for i in range(proposal.contrast_sum.shape[0]):
+                proposal.contrast_sum[i] = chain.contrast_sum[i] + proposal.contrast[i]
+            store_frequency(chain, proposal, chain.n_frequencies[0], length, size)
+            chain.n_frequencies[0] += 1
 
 
 @compiled
-def move(chain, draft, columns, own, other, weights, n_columns, prior, key, first, steps):
-    """Make some moves; the logarithm of the likelihood after them."""
-    dice = np.zeros(1, np.uint64)
-    now = likelihood(chain.total, chain.alive[0], weights, prior.sharpness)
+def run_moves(
+    chain,
+    proposal,
+    columns,
+    nearest_same,
+    nearest_other,
+    weights,
+    n_columns,
+    prior,
+    key,
+    first_move,
+    steps,
+):
+    """Run some moves; return the log-likelihood after them."""
+    counter = np.zeros(1, np.uint64)
+    current = log_likelihood(chain.contrast_sum, chain.n_frequencies[0], weights, prior.sharpness)
     for step in range(steps):
-        dice[0] = np.uint64(first + step) << np.uint64(24)
-        count, kind = chain.alive[0], uniform(key, dice)
-        l, odds, length, size = min(int(uniform(key, dice) * count), count - 1), 0.0, 0, 0
-        if kind < BIRTH:
-            which, after = 0, count + 1
+        counter[0] = np.uint64(first_move + step) << np.uint64(24)
+        count, u = chain.n_frequencies[0], uniform(key, counter)
+        l, log_ratio, length, size = min(int(uniform(key, counter) * count), count - 1), 0.0, 0, 0
+        if u < BIRTH_END:
+            kind, new_count = 0, count + 1
             if count < chain.walks.shape[0]:
-                length, size = draw(chain, draft, -1, n_columns, prior, key, dice)
-            odds = math.log(prior.mean / (count + 1.0))
-        elif kind < DEATH:
-            which, after, length = 1, count - 1, count - 1
-            odds = math.log(count / prior.mean)
-        elif kind < WALK:
-            which, after, length, size = 2, count, chain.lengths[l], chain.sizes[l]
+                length, size = draw_frequency(chain, proposal, -1, n_columns, prior, key, counter)
+            log_ratio = math.log(prior.mean / (count + 1.0))
+        elif u < DEATH_END:
+            kind, new_count, length = 1, count - 1, count - 1
+            log_ratio = math.log(count / prior.mean)
+        elif u < WALK_END:
+            kind, new_count, length, size = 2, count, chain.lengths[l], chain.sizes[l]
             squares = 0.0
             for q in range(size):
-                draft.columns[q] = chain.columns[l, q]
-                draft.waves[q] = chain.waves[l, q] + prior.stride * normal(key, dice)
-                squares += draft.waves[q] ** 2 - chain.waves[l, q] ** 2
+                proposal.columns[q] = chain.columns[l, q]
+                proposal.values[q] = chain.values[l, q] + prior.step_std * normal(key, counter)
+                squares += proposal.values[q] ** 2 - chain.values[l, q] ** 2
             for k in range(length):
-                draft.walk[k] = chain.walks[l, k]
-            odds = -0.5 * squares / prior.spread**2
+                proposal.walk[k] = chain.walks[l, k]
+            log_ratio = -0.5 * squares / prior.scale**2
         else:
-            which, after = 3, count
-            length, size = draw(chain, draft, l, n_columns, prior, key, dice)
-        chain.tried[which] += 1
-        # No room, nothing to take away, or a walk beyond the longest: no chance under the prior.
+            kind, new_count = 3, count
+            length, size = draw_frequency(chain, proposal, l, n_columns, prior, key, counter)
+        chain.n_proposed[kind] += 1
+        # Too many frequencies, none left, or too long a walk: the prior probability is 0.
         if length == 0:
             continue
-        if which != 1:
-            contrast(draft, size, columns, own, other)
-        for i in range(draft.total.shape[0]):
-            draft.total[i] = (
-                chain.total[i]
-                + (draft.contrast[i] if which != 1 else 0.0)
-                - (chain.contrasts[l, i] if which != 0 else 0.0)
+        if kind != 1:
+            compute_contrast(proposal, size, columns, nearest_same, nearest_other)
+        for i in range(proposal.contrast_sum.shape[0]):
+            proposal.contrast_sum[i] = (
+                chain.contrast_sum[i]
+                + (proposal.contrast[i] if kind != 1 else 0.0)
+                - (chain.contrasts[l, i] if kind != 0 else 0.0)
             )
-        then = likelihood(draft.total, after, weights, prior.sharpness)
-        if math.log(1.0 - uniform(key, dice)) < then - now + odds:
-            chain.taken[which] += 1
-            now = then
-            if which == 1:
-                remove(chain, draft, l)
+        proposed = log_likelihood(proposal.contrast_sum, new_count, weights, prior.sharpness)
+        if math.log(1.0 - uniform(key, counter)) < proposed - current + log_ratio:
+            chain.n_accepted[kind] += 1
+            current = proposed
+            if kind == 1:
+                remove_frequency(chain, proposal, l)
             else:
-                keep(chain, draft, count if which == 0 else l, length, size)
-                chain.alive[0] = after
-    return now
+                store_frequency(chain, proposal, count if kind == 0 else l, length, size)
+                chain.n_frequencies[0] = new_count
+    return current

@@ -1,5 +1,5 @@
-"""Rounds of chains, each with neighbours of its own: the mean over chains, how far they agree, and
-the features that frequencies make.
+"""Rounds of chains with new neighbours for each round, the mean and diagnostics of the last round,
+and the features of its frequencies.
 """
 
 from collections.abc import Callable
@@ -9,99 +9,116 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.methods.sparse_fourier.chain import Course, Rows, Sample, run_chain
-from tamis.methods.sparse_fourier.loop import Prior
+from tamis.methods.sparse_fourier.chain import ChainResult, ChainSchedule, FourierData, run_chain
+from tamis.methods.sparse_fourier.loop import PriorConstants
 from tamis.solvers.neighbors import class_edges
 
-REFRESH = 512  # frequencies that a search for neighbours in the learnt kernel looks at
+NEIGHBOR_FREQUENCIES = 512  # frequencies of the learnt kernel in the search for neighbours
 MOVES = ("birth", "death", "walk", "replacement")
 
 
 class Posterior(NamedTuple):
-    """The mean over the chains of the last round: frequencies and their weights, what columns share
-    in them, the courses of the chains, and how far they agree.
+    """The mean over the chains of the last round: frequencies and their weights, the inclusion of
+    columns, the traces of the chains, and their diagnostics.
     """
 
     frequencies: sp.csr_array
     weights: np.ndarray
-    used: np.ndarray
-    share: np.ndarray
+    inclusion_probability: np.ndarray
+    inclusion_share: np.ndarray
     trace: dict
     diagnostics: dict
 
 
-def posterior_of(
+def sample_posterior(
     scaled,
     codes: np.ndarray,
-    prior: Prior,
-    course: Course,
+    prior: PriorConstants,
+    schedule: ChainSchedule,
     seeds: np.ndarray,
     n_threads: int,
-    tell: Callable[[int], None],
+    report_moves: Callable[[int], None],
 ) -> Posterior:
-    """Run all rounds; `seeds` has a row for each, with a seed for each chain."""
-    place = scaled
-    for turn in range(len(seeds)):
-        rows = _rows(scaled, place, codes)
-        with ThreadPoolExecutor(min(len(seeds[turn]), n_threads)) as pool:
+    """Run all rounds; `seeds` has a row for each round, with a seed for each chain."""
+    representation = scaled
+    for round_index in range(len(seeds)):
+        rows = _find_neighbors(scaled, representation, codes)
+        with ThreadPoolExecutor(min(len(seeds[round_index]), n_threads)) as pool:
             chains = [
-                pool.submit(run_chain, rows, prior, course, int(seed), tell) for seed in seeds[turn]
+                pool.submit(run_chain, rows, prior, schedule, int(seed), report_moves)
+                for seed in seeds[round_index]
             ]
-            samples = [chain.result() for chain in chains]
-        frequencies = sp.vstack([sample.frequencies for sample in samples], format="csr")
-        weights = np.concatenate([sample.weights for sample in samples]) / len(samples)
-        if turn + 1 < len(seeds):
-            place = features(scaled, frequencies, weights, REFRESH)
-    trace = {
-        "n_frequencies": np.array([sample.counts for sample in samples]),
-        "log_likelihood": np.array([sample.likelihoods for sample in samples]),
-    }
-    used = np.mean([sample.used for sample in samples], axis=0)
-    share = np.mean([sample.share for sample in samples], axis=0)
-    return Posterior(frequencies, weights, used, share, trace, _judge(samples, trace))
-
-
-def _rows(scaled, place, codes: np.ndarray) -> Rows:
-    """Neighbours in `place`, columns of `scaled`; rows alone in their class have no neighbour and
-    no say.
-    """
-    edges = class_edges(place, codes, 1)
-    own, other = edges.nearest[:, 0], edges.nearest[:, 1]
-    columns = sp.csc_array(scaled, dtype=np.float64)
-    alone = own == np.arange(len(own))
-    if alone.all():
-        raise ValueError(
-            "SparseFourierFeatures needs a class of at least 2 rows; every row is alone in its "
-            "class."
+            chain_results = [chain.result() for chain in chains]
+        frequencies = sp.vstack(
+            [chain_result.frequencies for chain_result in chain_results], format="csr"
         )
-    parts = (columns.data, columns.indices.astype(np.int64), columns.indptr.astype(np.int64))
-    return Rows(parts, own, other, 1.0 - alone, scaled.shape[1])
+        weights = np.concatenate([chain_result.weights for chain_result in chain_results]) / len(
+            chain_results
+        )
+        if round_index + 1 < len(seeds):
+            representation = fourier_features(scaled, frequencies, weights, NEIGHBOR_FREQUENCIES)
+    trace = {
+        "n_frequencies": np.array([chain_result.counts for chain_result in chain_results]),
+        "log_likelihood": np.array([chain_result.likelihoods for chain_result in chain_results]),
+    }
+    inclusion_probability = np.mean(
+        [chain_result.inclusion_probability for chain_result in chain_results], axis=0
+    )
+    inclusion_share = np.mean(
+        [chain_result.inclusion_share for chain_result in chain_results], axis=0
+    )
+    return Posterior(
+        frequencies,
+        weights,
+        inclusion_probability,
+        inclusion_share,
+        trace,
+        _diagnose(chain_results, trace),
+    )
 
 
-# --------------------------------------------------------------------------- judging
-def _judge(samples: list[Sample], trace: dict) -> dict:
-    """Shares of accepted moves, and the agreement of the chains after the burn-in."""
-    kept = samples[0].kept
-    tried = np.sum([sample.tried for sample in samples], axis=0)
-    taken = np.sum([sample.taken for sample in samples], axis=0)
-    courses = {name: course[:, -kept:].astype(float) for name, course in trace.items()}
+def _find_neighbors(scaled, representation, codes: np.ndarray) -> FourierData:
+    """Return the columns of `scaled` with neighbours in `representation`; rows that are alone in
+    their class have no neighbour and a weight of 0.
+    """
+    edges = class_edges(representation, codes, 1)
+    nearest_same, nearest_other = edges.nearest[:, 0], edges.nearest[:, 1]
+    columns = sp.csc_array(scaled, dtype=np.float64)
+    is_alone = nearest_same == np.arange(len(nearest_same))
+    if is_alone.all():
+        raise ValueError(
+            "SparseFourierFeatures needs a class of at least 2 rows, but every class has one row. "
+            "Check y."
+        )
+    csc = (columns.data, columns.indices.astype(np.int64), columns.indptr.astype(np.int64))
+    return FourierData(csc, nearest_same, nearest_other, 1.0 - is_alone, scaled.shape[1])
+
+
+# --------------------------------------------------------------------------- diagnostics
+def _diagnose(chain_results: list[ChainResult], trace: dict) -> dict:
+    """Return the acceptance rates of the moves, and R-hat and effective size of the traces."""
+    n_draws = chain_results[0].n_draws
+    n_proposed = np.sum([chain_result.n_proposed for chain_result in chain_results], axis=0)
+    n_accepted = np.sum([chain_result.n_accepted for chain_result in chain_results], axis=0)
+    traces = {name: schedule[:, -n_draws:].astype(float) for name, schedule in trace.items()}
     return {
         "acceptance": {
-            move: float(taken[k] / tried[k]) if tried[k] else 0.0 for k, move in enumerate(MOVES)
+            move: float(n_accepted[k] / n_proposed[k]) if n_proposed[k] else 0.0
+            for k, move in enumerate(MOVES)
         },
-        "r_hat": {name: split_r_hat(course) for name, course in courses.items()},
-        "effective_size": {name: effective_size(course) for name, course in courses.items()},
+        "r_hat": {name: split_r_hat(schedule) for name, schedule in traces.items()},
+        "effective_size": {name: effective_size(schedule) for name, schedule in traces.items()},
     }
 
 
-def split_r_hat(courses: np.ndarray) -> float:
-    """Gelman and Rubin's ratio over the halves of all courses (rows); 1 where the chains agree, nan
-    for too few looks.
+def split_r_hat(traces: np.ndarray) -> float:
+    """Return the split R-hat of Gelman and Rubin over the traces (rows): 1 if the chains agree, nan
+    for too few records.
     """
-    half = courses.shape[1] // 2
+    half = traces.shape[1] // 2
     if half < 2:
         return float("nan")
-    halves = np.concatenate([courses[:, :half], courses[:, -half:]])
+    halves = np.concatenate([traces[:, :half], traces[:, -half:]])
     within = halves.var(axis=1, ddof=1).mean()
     between = halves.mean(axis=1).var(ddof=1)
     if within == 0.0:
@@ -109,47 +126,48 @@ def split_r_hat(courses: np.ndarray) -> float:
     return float(np.sqrt((half - 1) / half + between / within))
 
 
-def effective_size(courses: np.ndarray) -> float:
-    """Number of independent looks that all courses are worth, by Geyer's initial positive sums of
+def effective_size(traces: np.ndarray) -> float:
+    """Return the effective sample size of all traces, by Geyer's initial positive sequence of
     autocovariances.
     """
-    n = courses.shape[1]
-    centred = courses - courses.mean(axis=1, keepdims=True)
+    n = traces.shape[1]
+    centred = traces - traces.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * n, axis=1)
     covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :n].mean(axis=0)
     if covariance[0] <= 0.0:
-        return float(courses.size)
+        return float(traces.size)
     rho = covariance / covariance[0]
     pairs = rho[0 : n - 1 : 2] + rho[1:n:2]
     stop = int(np.argmax(pairs < 0)) if (pairs < 0).any() else len(pairs)
-    return float(courses.size / max(1.0, 2.0 * pairs[:stop].sum() - 1.0))
+    return float(traces.size / max(1.0, 2.0 * pairs[:stop].sum() - 1.0))
 
 
 # --------------------------------------------------------------------------- features
-def evenly_drawn(weights: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """At most n frequencies, drawn evenly by weight, and their weights.
+def resample_frequencies(weights: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of at most n frequencies, drawn systematically in proportion to their
+    weights, and new weights.
 
-    (The heaviest would be those that the chain got stuck at.)
+    The n largest weights would be biased to frequencies at which a chain was stuck.
     """
     if n is None or n >= len(weights):
         return np.arange(len(weights)), weights
-    reached = np.cumsum(weights)
-    places = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
-    drawn, times = np.unique(places, return_counts=True)
-    return drawn, times / n
+    cumulative = np.cumsum(weights)
+    indices = np.searchsorted(cumulative, (np.arange(n) + 0.5) / n * cumulative[-1])
+    drawn, counts = np.unique(indices, return_counts=True)
+    return drawn, counts / n
 
 
-def features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
-    """Cosines and sines of at most n frequencies, side by side; each row has length 1."""
-    drawn, shares = evenly_drawn(weights, n)
-    angles = X @ frequencies[drawn].T
+def fourier_features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
+    """Return the cosines, then the sines, of at most n frequencies; each row has norm 1."""
+    indices, resampled_weights = resample_frequencies(weights, n)
+    angles = X @ frequencies[indices].T
     angles = angles.toarray() if sp.issparse(angles) else angles
-    heights = np.sqrt(shares)
-    return np.hstack([np.cos(angles) * heights, np.sin(angles) * heights])
+    amplitudes = np.sqrt(resampled_weights)
+    return np.hstack([np.cos(angles) * amplitudes, np.sin(angles) * amplitudes])
 
 
-def scaled(X, deviations):
-    """Columns divided by their deviations; not centred, since differences of rows are all that
-    matters.
+def divide_by_deviations(X, deviations):
+    """Divide the columns by their standard deviations; the kernel depends only on differences of
+    rows, so centring is not needed.
     """
     return sp.csr_array(X @ sp.diags_array(1.0 / deviations)) if sp.issparse(X) else X / deviations

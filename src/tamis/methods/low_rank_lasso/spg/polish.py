@@ -1,79 +1,89 @@
-"""The last digits of a sparse solution: solve exactly on the columns that it found."""
+"""Polish a sparse solution: solve the problem exactly on its support."""
 
 import numpy as np
 
-LARGEST = 128  # columns; more are left as they are
-ROUNDS = 6
-CLOSE = 1e-9  # of two prices of the 2-norm
+MAX_COLUMNS = 128  # solutions with more nonzero weights are not polished
+MAX_ROUNDS = 6  # iterations of the fixed point
+RIDGE_TOL = 1e-9  # relative change of the ridge at which the fixed point ends
 
 
-def polish(weights, V, c, rest: float, radius: float, eta: float, value: float):
-    """A better solution with the same signs on some of the same columns, as (columns, weights,
-    value), or None.
+def polish(weights, V, c, fixed_residual: float, radius: float, eta: float, value: float):
+    """Return a better solution with the same signs on a subset of the columns, as (columns,
+    weights, objective), or None.
 
-    With the signs s known the solution on the columns A is ``(V_A V_A' + ridge I) b = V_A c - tau
-    s``, tau being the price of the L1 norm and ``ridge = eta rho / ||b||`` that of the 2-norm, a
-    fixed point in one number. What is not below `value` is refused, so nothing can go wrong.
+    With known signs s the solution on the columns A solves ``(V_A V_A' + ridge I) b = V_A c - tau
+    s``, where tau is the multiplier of the L1 norm and ``ridge = eta rho / ||b||`` is a fixed point
+    in one number. A solution with an objective above `value` is rejected.
     """
     columns = np.flatnonzero(weights)
-    if not 0 < len(columns) <= (LARGEST if eta > 0.0 else min(LARGEST, V.shape[1])):
+    if not 0 < len(columns) <= (MAX_COLUMNS if eta > 0.0 else min(MAX_COLUMNS, V.shape[1])):
         return None
     b = weights[columns].astype(np.float64)
-    met = np.abs(b).sum() >= radius * (1.0 - 1e-6)
+    is_active = np.abs(b).sum() >= radius * (1.0 - 1e-6)
     rows = V[columns].astype(np.float64)
-    part = _Part(rows, np.sign(b), c, rest, radius if met else None, eta)
-    ridge = part.price(b)
+    problem = SignedProblem(rows, np.sign(b), c, fixed_residual, radius if is_active else None, eta)
+    ridge = problem.ridge_at(b)
     try:
-        for _ in range(ROUNDS):
-            b, after = part.step(ridge)
-            wrong = b * part.signs <= 0.0
-            if wrong.all():
+        for _ in range(MAX_ROUNDS):
+            b, new_ridge = problem.step(ridge)
+            has_wrong_sign = b * problem.signs <= 0.0
+            if has_wrong_sign.all():
                 return None
-            if wrong.any():  # their true weight is 0
-                columns, rows = columns[~wrong], rows[~wrong]
-                part = _Part(rows, part.signs[~wrong], c, rest, part.radius, eta)
+            if has_wrong_sign.any():  # the weights of these columns are 0 in the solution
+                columns, rows = columns[~has_wrong_sign], rows[~has_wrong_sign]
+                problem = SignedProblem(
+                    rows, problem.signs[~has_wrong_sign], c, fixed_residual, problem.radius, eta
+                )
                 continue
-            if abs(after - ridge) <= CLOSE * ridge:
+            if abs(new_ridge - ridge) <= RIDGE_TOL * ridge:
                 break
-            ridge = _accelerated(ridge, after, part.step(after)[1])
+            ridge = _aitken_limit(ridge, new_ridge, problem.step(new_ridge)[1])
     except np.linalg.LinAlgError:
         return None
-    if len(b) != len(columns) or (b * part.signs <= 0.0).any():
+    if len(b) != len(columns) or (b * problem.signs <= 0.0).any():
         return None
     b *= min(1.0, radius / np.abs(b).sum())
-    better = part.rho(b) + eta * float(np.linalg.norm(b))
-    return (columns, b, better) if better <= value else None
+    objective = problem.rho(b) + eta * float(np.linalg.norm(b))
+    return (columns, b, objective) if objective <= value else None
 
 
-class _Part:
-    """The problem on some columns whose weights' signs are known."""
+class SignedProblem:
+    """The problem on some columns with weights of known signs."""
 
-    def __init__(self, rows, signs, c, rest, radius, eta):
+    def __init__(self, rows, signs, c, fixed_residual, radius, eta):
         self.rows, self.signs, self.c = rows, signs, c
-        self.rest, self.radius, self.eta = rest, radius, eta
-        self.gram, self.sides = rows @ rows.T, np.column_stack([rows @ c, signs])
+        self.fixed_residual, self.radius, self.eta = fixed_residual, radius, eta
+        self.gram, self.right_hand_sides = rows @ rows.T, np.column_stack([rows @ c, signs])
 
     def rho(self, b) -> float:
-        left = self.c - b @ self.rows
-        return float(np.sqrt(left @ left + self.rest * self.rest))
+        """Return the norm of the residual at these weights."""
+        residual = self.c - b @ self.rows
+        return float(np.sqrt(residual @ residual + self.fixed_residual * self.fixed_residual))
 
-    def price(self, b) -> float:
-        """Price of the 2-norm at these weights."""
+    def ridge_at(self, b) -> float:
+        """Return ``eta rho / ||b||`` at these weights."""
         return self.eta * self.rho(b) / float(np.linalg.norm(b))
 
     def step(self, ridge: float):
-        """Weights at a price, and the price at these weights."""
+        """Return the weights for a value of the ridge, and the ridge at these weights."""
         matrix = self.gram.copy()
         matrix.flat[:: len(matrix) + 1] += ridge
-        free, back = np.linalg.solve(matrix, self.sides).T
-        b = free
+        unconstrained, sign_solution = np.linalg.solve(matrix, self.right_hand_sides).T
+        b = unconstrained
         if self.radius is not None:
-            b = free - (self.signs @ free - self.radius) / (self.signs @ back) * back
-        return b, self.price(b)
+            b = (
+                unconstrained
+                - (self.signs @ unconstrained - self.radius)
+                / (self.signs @ sign_solution)
+                * sign_solution
+            )
+        return b, self.ridge_at(b)
 
 
-def _accelerated(first: float, second: float, third: float) -> float:
-    """Aitken's guess of the limit of a sequence, or its last member where that makes no sense."""
+def _aitken_limit(first: float, second: float, third: float) -> float:
+    """Return Aitken's estimate of the limit of a sequence, or its last member if the estimate is
+    not within a factor of 10 of that.
+    """
     curvature = third - 2.0 * second + first
-    guess = first - (second - first) ** 2 / curvature if curvature else third
-    return guess if 0.1 * third < guess < 10.0 * third else third
+    limit = first - (second - first) ** 2 / curvature if curvature else third
+    return limit if 0.1 * third < limit < 10.0 * third else third

@@ -1,9 +1,9 @@
-"""Many lassos on one low-rank matrix at once: spectral projected gradients, all targets in one
-product, the duality gap as judge.
+"""Solve many lassos on one low-rank matrix at once, by spectral projected gradients with a duality
+gap as the stopping rule.
 
-For each target, with ``c = U'y``, rest s and ``V = W S``: the minimum of ``rho + eta ||b||_2`` over
-``||b||_1 <= radius``, where ``rho = sqrt(||c - V'b||^2 + s^2)``. What a step needs beside two
-products with V is read from k numbers a target.
+For each target y, with ``c = U'y``, ``V = W S`` and s the norm of the part of y outside the range
+of U: minimise ``rho + eta ||b||_2`` over ``||b||_1 <= radius``, where ``rho = sqrt(||c - V'b||^2 +
+s^2)``. Except for two products with V, a step needs only k numbers of each target.
 """
 
 import math
@@ -13,21 +13,26 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.methods.low_rank_lasso.compression import Compressed, are_zero, smoothed, unbounded
-from tamis.methods.low_rank_lasso.spg.batch import Batch, Solved
+from tamis.methods.low_rank_lasso.compression import (
+    Compressed,
+    smooth_residuals,
+    unconstrained_solutions,
+    zero_is_optimal,
+)
+from tamis.methods.low_rank_lasso.spg.batch import Batch, BatchSolutions
 from tamis.system.threads import one_thread
 
-CELLS = 2**21  # of one array of a batch: rows times columns
-ROWS = 64  # most targets in a batch
-TURNS = 4  # batches a thread takes at once
-# largest singular values within this factor of 1 are taken as they are: the limits of a step suit
-# them
-USUAL = 1e6
+MAX_BATCH_NUMBERS = 2**21  # size of one array of a batch, targets times columns
+ROWS = 64  # maximum number of targets in a batch
+TURNS = 4  # batches in one task of a thread
+# No scaling if the largest singular value is within this factor of 1, where the bounds of a
+# spectral step are suitable.
+MAX_UNSCALED_SIZE = 1e6
 
 
 class Rules(NamedTuple):
-    """What to solve and when to stop: price of the 2-norm, gap as a share of ``||y||``, most
-    iterations.
+    """Strength of the 2-norm penalty, tolerance of the gap as a fraction of ``||y||``, maximum
+    number of iterations.
     """
 
     eta: float
@@ -36,7 +41,9 @@ class Rules(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Weights as a CSR array, one row a target, and figures as arrays of one number a target."""
+    """Weights as a CSR array with one row for each target, whether they are zero or the closed
+    form, and a dict of arrays with one number for each target.
+    """
 
     weights: sp.csr_array
     zero: np.ndarray
@@ -49,89 +56,109 @@ def solve(
     S,
     targets: Compressed,
     radius,
-    rules: Rules,
+    options: Rules,
     *,
-    share: float | None = None,
+    radius_fraction: float | None = None,
     dtype=np.float64,
     threads: int = 1,
-    rows: int | None = None,
+    batch_size: int | None = None,
 ) -> Outcome:
-    """Solve for all targets; the bits do not depend on the number of threads.
+    """Solve for all targets; the result does not depend on the number of threads.
 
-    `radius` is one number a target; with `share` it is that share of the L1 norm of the solution
-    without a bound. `rows` is the most targets in a batch.
+    `radius` is one number for each target; with `radius_fraction`, it is that fraction of the L1
+    norm of the solution without a bound. `batch_size` is the maximum number of targets in a batch.
     """
-    targets, unit = smoothed(targets), unit_of(S)
-    S, radius, rules = S / unit, radius * unit, rules._replace(eta=rules.eta / unit)
+    targets, scale = smooth_residuals(targets), power_of_two_scale(S)
+    S, radius, options = S / scale, radius * scale, options._replace(eta=options.eta / scale)
     V = np.ascontiguousarray((W * S).astype(dtype))
-    zero = (targets.norm == 0.0) | are_zero(targets, V, S, rules.eta)
-    rows = max(1, min(rows or ROWS, max(8, CELLS // max(len(V), 1))))
-    awake = np.flatnonzero(~zero)
-    parts = [awake[at : at + TURNS * rows] for at in range(0, len(awake), TURNS * rows)]
+    zero = (targets.norm == 0.0) | zero_is_optimal(targets, V, S, options.eta)
+    batch_size = max(1, min(batch_size or ROWS, max(8, MAX_BATCH_NUMBERS // max(len(V), 1))))
+    nonzero = np.flatnonzero(~zero)
+    chunks = [
+        nonzero[start : start + TURNS * batch_size]
+        for start in range(0, len(nonzero), TURNS * batch_size)
+    ]
 
-    def run(part):
-        solved = _solve_part(
-            V, W.astype(dtype), S, targets.picked(part), radius[part], rules, share, rows
+    def solve_chunk(chunk):
+        solutions = _solve_chunk(
+            V,
+            W.astype(dtype),
+            S,
+            targets.picked(chunk),
+            radius[chunk],
+            options,
+            radius_fraction,
+            batch_size,
         )
-        return part, solved
+        return chunk, solutions
 
     with one_thread(), ThreadPoolExecutor(max(1, threads)) as pool:
-        done = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
-    found = _gathered(done, len(V), zero, targets, radius, dtype)
-    return found if unit == 1.0 else _in_units(found, unit)
+        solved_chunks = (
+            list(pool.map(solve_chunk, chunks))
+            if threads > 1
+            else [solve_chunk(chunk) for chunk in chunks]
+        )
+    result = _merge(solved_chunks, len(V), zero, targets, radius, dtype)
+    return result if scale == 1.0 else _rescale(result, scale)
 
 
-def unit_of(S) -> float:
-    """What singular values of an unusual size are divided by: a power of two costs no digit."""
-    top = float(S.max(initial=0.0))
-    return 1.0 if top == 0.0 or 1.0 / USUAL <= top <= USUAL else 2.0 ** round(math.log2(top))
+def power_of_two_scale(S) -> float:
+    """Return a divisor of the singular values that makes the largest about 1; dividing by a power
+    of two is exact.
+    """
+    max_value = float(S.max(initial=0.0))
+    if max_value == 0.0 or 1.0 / MAX_UNSCALED_SIZE <= max_value <= MAX_UNSCALED_SIZE:
+        return 1.0
+    return 2.0 ** round(math.log2(max_value))
 
 
-def _in_units(found: Outcome, unit: float) -> Outcome:
-    """An outcome in terms of the singular values as they were given."""
+def _rescale(result: Outcome, scale: float) -> Outcome:
+    """Convert the result of scaled singular values to the original ones."""
     figures = (
-        found.figures
-        | {name: found.figures[name] / unit for name in ("radius", "length")}
-        | {"nu": found.figures["nu"] * unit}
+        result.figures
+        | {name: result.figures[name] / scale for name in ("radius", "length")}
+        | {"nu": result.figures["nu"] * scale}
     )
-    return found._replace(weights=found.weights.astype(np.float64) / unit, figures=figures)
+    return result._replace(weights=result.weights.astype(np.float64) / scale, figures=figures)
 
 
-def _solve_part(V, W, S, targets, radius, rules, share, rows) -> Solved:
-    """Some targets, at most `rows` of them at a time; those that are done make room for others."""
-    solved = Solved(len(targets.C), V.shape[0], V.dtype)
-    free = unbounded(targets, S, rules.eta).astype(V.dtype)
-    batch = Batch(V, targets, radius.astype(np.float64), rules, rows, solved)
-    begun = 0
-    while begun < len(free) or batch.count:
-        if begun < len(free) and batch.count <= rows // 2:
-            new = np.arange(begun, min(begun + rows - batch.count, len(free)))
-            batch.admit(new, free[new] @ W.T, share)
-            begun += len(new)
+def _solve_chunk(V, W, S, targets, radius, options, radius_fraction, batch_size) -> BatchSolutions:
+    """Solve for some targets, at most `batch_size` at a time; new ones replace finished ones."""
+    solutions = BatchSolutions(len(targets.C), V.shape[0], V.dtype)
+    unconstrained = unconstrained_solutions(targets, S, options.eta).astype(V.dtype)
+    batch = Batch(V, targets, radius.astype(np.float64), options, batch_size, solutions)
+    n_started = 0
+    while n_started < len(unconstrained) or batch.count:
+        if n_started < len(unconstrained) and batch.count <= batch_size // 2:
+            new = np.arange(
+                n_started, min(n_started + batch_size - batch.count, len(unconstrained))
+            )
+            batch.add_targets(new, unconstrained[new] @ W.T, radius_fraction)
+            n_started += len(new)
         if batch.count:
-            batch.advance()
-    return solved
+            batch.iterate()
+    return solutions
 
 
-def _gathered(done, width: int, zero, targets, radius, dtype) -> Outcome:
-    """Parts put together in the order of the targets."""
-    count = len(zero)
-    figures = {name: np.zeros(count) for name in Solved.FIGURES}
-    figures["rho"][zero] = figures["objective"][zero] = targets.norm[zero]
-    figures["converged"][zero], figures["radius"][zero] = 1.0, radius[zero]
-    counts, pieces = np.zeros(count, np.int64), {}
-    for part, solved in done:
-        for name, values in solved.figures.items():
-            figures[name][part] = values
-        for k, target in enumerate(part):
-            pieces[int(target)] = solved.rows[k]
-            counts[target] = len(solved.rows[k][0])
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    order = sorted(pieces)
-    indices = np.concatenate([np.zeros(0, np.int32), *(pieces[t][0] for t in order)])
-    data = np.concatenate([np.zeros(0, dtype), *(pieces[t][1] for t in order)])
+def _merge(solved_chunks, width: int, zero, targets, radius, dtype) -> Outcome:
+    """Merge the solutions of all chunks, in the order of the targets."""
+    n_targets = len(zero)
+    statistics = {name: np.zeros(n_targets) for name in BatchSolutions.STATISTICS}
+    statistics["rho"][zero] = statistics["objective"][zero] = targets.norm[zero]
+    statistics["converged"][zero], statistics["radius"][zero] = 1.0, radius[zero]
+    n_nonzeros, target_rows = np.zeros(n_targets, np.int64), {}
+    for chunk, solutions in solved_chunks:
+        for name, values in solutions.statistics.items():
+            statistics[name][chunk] = values
+        for k, target in enumerate(chunk):
+            target_rows[int(target)] = solutions.rows[k]
+            n_nonzeros[target] = len(solutions.rows[k][0])
+    indptr = np.concatenate([[0], np.cumsum(n_nonzeros)])
+    order = sorted(target_rows)
+    indices = np.concatenate([np.zeros(0, np.int32), *(target_rows[t][0] for t in order)])
+    data = np.concatenate([np.zeros(0, dtype), *(target_rows[t][1] for t in order)])
     weights = sp.csr_array(
         (data, indices, indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64)),
-        shape=(count, width),
+        shape=(n_targets, width),
     )
-    return Outcome(weights, zero, figures.pop("closed") > 0, figures)
+    return Outcome(weights, zero, statistics.pop("closed") > 0, statistics)

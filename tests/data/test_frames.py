@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import tamis
 from tamis import FTRLClassifier, Table, open_rows, train, write_page
 from tamis.data.rows import ReadError
-from tamis.data.tables.frames import rows_of
+from tamis.data.tables.frames import encode_frame
 from tamis.data.tables.values import number_of, word_of
 from tamis.system.terminal import without_secrets
 
@@ -353,7 +353,7 @@ def test_a_level_is_one_word_in_every_frame_and_file(values, tmp_path):
     words = [str(value.total_seconds()) if lengths else word_of(value) for value in values]
     (tmp_path / "a.csv").write_text("\n".join(["a,y", *(f"{word},0" for word in words)]) + "\n")
     rows = open_rows(tmp_path / "a.csv", target="y", kinds={"a": "category"})
-    assert np.array_equal(rows_of({"a": values}, rows.layout).toarray(), stacked(rows))
+    assert np.array_equal(encode_frame({"a": values}, rows.layout).toarray(), stacked(rows))
 
 
 @pytest.mark.parametrize("missing", ["zero", "indicator"])

@@ -9,11 +9,11 @@ import pytest
 
 from tamis import open_rows
 from tamis.data.columns import kinds, profile
-from tamis.data.columns.dates import DateEncoding, Dates, read_date
-from tamis.data.columns.profile import Profile, WordColumn
-from tamis.data.columns.texts import RowCounts, tokens_of, weighted
+from tamis.data.columns.dates import DateDetector, DateEncoding, read_date
+from tamis.data.columns.profile import Profile, StringSummary
+from tamis.data.columns.texts import RowCounts, tfidf_rows, tokenize
 from tamis.data.rows import ReadError
-from tamis.data.tables.layout import Layout, Part, Words
+from tamis.data.tables.layout import Layout, StringColumn, TableChunk
 
 pytestmark = pytest.mark.quick
 
@@ -23,7 +23,7 @@ RANDOM = np.random.default_rng(0)
 def words_of(values):
     known = {}
     codes = [-1 if v is None else known.setdefault(v, len(known)) for v in values]
-    return Words(np.array(codes), list(known))
+    return StringColumn(np.array(codes), list(known))
 
 
 def kind(values, name="x", decimal="."):
@@ -31,9 +31,9 @@ def kind(values, name="x", decimal="."):
     numeric = all(isinstance(v, int | float) for v in values)
     found = Profile([name] if numeric else [], [] if numeric else [name], decimal)
     if numeric:
-        found.add(Part(np.array(values, float)[:, None], [name], {}), 1, False)
+        found.add(TableChunk(np.array(values, float)[:, None], [name], {}), 1, False)
     else:
-        part = Part(np.empty((len(values), 0)), [], {name: words_of(values)})
+        part = TableChunk(np.empty((len(values), 0)), [], {name: words_of(values)})
         found.add(part, 1, False)
     return kinds.kind_of(found.figures(name), decimal)
 
@@ -89,7 +89,7 @@ def test_decimal_commas_are_numbers_where_asked():
 @pytest.mark.parametrize("cut", [1, 7, 1000])
 def test_figures_do_not_depend_on_the_cut(cut, monkeypatch):
     """Nor where counting stops at a cap, nor what is sampled."""
-    monkeypatch.setattr(profile, "CAP", 40)
+    monkeypatch.setattr(profile, "MAX_COUNTED_WORDS", 40)
     numbers = RANDOM.normal(1e6, 1.0, size=(500, 3))
     numbers[RANDOM.random(numbers.shape) < 0.1] = np.nan
     words = [f"w{k}" if k % 3 else f"w{k // 10}" for k in range(500)]
@@ -98,8 +98,8 @@ def test_figures_do_not_depend_on_the_cut(cut, monkeypatch):
         found = Profile(["a", "b", "c"], ["w"])
         for start in range(0, 500, step):
             end = start + step
-            part = Part(numbers[start:end], ["a", "b", "c"], {"w": words_of(words[start:end])})
-            found.add(part, start + 2, True)
+            strings = {"w": words_of(words[start:end])}
+            found.add(TableChunk(numbers[start:end], ["a", "b", "c"], strings), start + 2, True)
         return [vars(found.figures(name)) for name in "abcw"]
 
     for one, other in zip(gathered(500), gathered(cut), strict=True):
@@ -115,12 +115,12 @@ def test_figures_do_not_depend_on_the_cut(cut, monkeypatch):
 
 @pytest.mark.parametrize("step", [1, 50, 70, 5000])
 def test_many_words_are_not_all_held(monkeypatch, step):
-    monkeypatch.setattr(profile, "CAP", 100)
-    column = WordColumn()
+    monkeypatch.setattr(profile, "MAX_COUNTED_WORDS", 100)
+    column = StringSummary()
     for start in range(0, 5000, step):
         end = min(start + step, 5000)
         column.add(words_of([f"user {k}" for k in range(start, end)]), start)
-    assert not column.open
+    assert not column.is_counting
     assert len(column.counts) == 100
     found = column.figures("x", 5000)
     assert found.distinct is None
@@ -155,20 +155,20 @@ def test_ways_to_write_a_date(word, way, seconds):
 
 
 def test_a_day_above_twelve_decides():
-    one, other, unsure = Dates(), Dates(), Dates()
+    one, other, unsure = DateDetector(), DateDetector(), DateDetector()
     assert one.add(["03/04/2024", "13/04/2024"])
     assert one.facts()["written"] == "d/m/y"
     assert other.add(["03/04/2024", "04/13/2024"])
     assert other.facts()["written"] == "m/d/y"
-    assert not one.guessed
-    assert not other.guessed
+    assert not one.is_order_ambiguous
+    assert not other.is_order_ambiguous
     assert unsure.add(["03/04/2024"])
-    assert unsure.guessed
+    assert unsure.is_order_ambiguous
     assert not one.add(["04/13/2024"])
 
 
 def test_parts_of_dates():
-    found = Dates()
+    found = DateDetector()
     found.add(["2024-01-01 10:00", "2024-03-01 22:00", "2024-02-04 10:00"])
     facts = found.facts()
     assert facts["parts"] == [
@@ -183,7 +183,7 @@ def test_parts_of_dates():
     assert encoding.entries("soon") is None
     assert encoding.columns("weekday") == {0: 4, 4: 5, 6: 6}
     assert encoding.columns("hour") == {10: 7, 22: 8}
-    short = Dates()
+    short = DateDetector()
     short.add(["2024-01-01", "2024-01-20"])
     assert not [part for part in short.facts()["parts"] if part[:5] in ("month", "hour=")]
 
@@ -202,8 +202,8 @@ def test_a_guess_is_said(tmp_path):
 
 # --------------------------------------------------------------------------- texts
 def test_tokens():
-    assert tokens_of("The cat, a CAT!") == ["the", "cat", "cat"]
-    assert tokens_of("the cat sat", 2) == ["the", "cat", "sat", "the cat", "cat sat"]
+    assert tokenize("The cat, a CAT!") == ["the", "cat", "cat"]
+    assert tokenize("the cat sat", 2) == ["the", "cat", "sat", "the cat", "cat sat"]
 
 
 def test_vocabulary_and_weights():
@@ -213,14 +213,14 @@ def test_vocabulary_and_weights():
     assert facts["vocabulary"] == ["door", "red"]  # of two rows or more
     assert facts["weights"] == [np.log(5 / 3) + 1, np.log(5 / 4) + 1]
     places = {"door": 0, "red": 1}
-    found = weighted(["red red door", "house"], lambda t: places.get(t, -1), facts["weights"], 1)
+    found = tfidf_rows(["red red door", "house"], lambda t: places.get(t, -1), facts["weights"], 1)
     values = np.array([1.0, 1 + np.log(2)]) * facts["weights"]
     np.testing.assert_allclose(found[0][1], values / np.linalg.norm(values))
     assert len(found[1][0]) == 0
 
 
 def test_forgetting_rare_words_does_not_depend_on_the_cut(monkeypatch):
-    monkeypatch.setattr("tamis.data.columns.texts.MOST_COUNTED", 20)
+    monkeypatch.setattr("tamis.data.columns.texts.MAX_COUNTED", 20)
     texts = [f"w{k % 5}w w{k}x w{k % 3}z" for k in range(100)]
     one, other = RowCounts(1), RowCounts(1)
     one.add(np.arange(100), texts)
@@ -401,7 +401,7 @@ def test_old_layouts_of_four_fields_load():
     layout = Layout.from_dict(facts)
     assert layout.names() == ["a", "b=u", "b=v"]
     assert layout.to_dict() == facts
-    part = Part(np.array([[2.0], [np.nan]]), ["a"], {"b": words_of(["v", "w"])})
+    part = TableChunk(np.array([[2.0], [np.nan]]), ["a"], {"b": words_of(["v", "w"])})
     assert layout.rows(part).toarray().tolist() == [[2, 0, 1], [0, 0, 0]]
 
 
@@ -432,7 +432,7 @@ SOLD = [f"{k // 3} {k % 13} item" for k in range(1200)]
         ([str(k % 9) if k % 2 else "low" for k in range(40)], None),
         (SOLD, "few rows each: a (1,200)"),
         (["Ulm", "Bonn"] * 20, None),
-        ([*["Ulm", "Bonn"] * 20, "ulm "], "apart: a ('Ulm' and 'ulm ')"),
+        ([*["Ulm", "Bonn"] * 20, "ulm "], "levels: a ('Ulm' and 'ulm ')"),
         ([f"0,{k:03d}" for k in range(40)], "decimal comma: a"),
     ],
 )
@@ -441,7 +441,7 @@ def test_doubts_are_told(values, said, tmp_path):
     lines = [f'"{value}";{k}.5;{k % 2}' for k, value in enumerate(values)]
     path.write_text("a;b;y\n" + "\n".join(lines) + "\n")
     kinds = {"a": "category"} if values is SOLD else {}
-    notes = [note for note in open_rows(path, kinds=kinds).notes if "parted" not in note]
+    notes = [note for note in open_rows(path, kinds=kinds).notes if "separated" not in note]
     if said is None:
         assert not notes
     else:

@@ -12,7 +12,7 @@ from tamis.data.text.bits import (
     trailing_zeros,
     word_at,
 )
-from tamis.data.text.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, overflows, read_number
+from tamis.data.text.numbers import AMBIGUOUS, NO_NUMBER, NONFINITE, PARSED, overflows, read_number
 from tamis.numerics.numba import compiled
 
 HARD = [
@@ -94,12 +94,12 @@ def check(words):
     """
     values, states, lengths = read(words)
     wanted = np.array([float(word) for word in words])
-    assert set(np.unique(states)) <= {READ, UNSURE, NO_FINITE}
-    sure = states == READ
+    assert set(np.unique(states)) <= {PARSED, AMBIGUOUS, NONFINITE}
+    sure = states == PARSED
     assert np.array_equal(values[sure].view(np.uint64), wanted[sure].view(np.uint64))
-    assert np.array_equal(states == NO_FINITE, np.isinf(wanted) & (states != UNSURE))
+    assert np.array_equal(states == NONFINITE, np.isinf(wanted) & (states != AMBIGUOUS))
     assert lengths.tolist() == [len(word) for word in words]
-    return float((states == UNSURE).mean())
+    return float((states == AMBIGUOUS).mean())
 
 
 def test_a_million_reprs():
@@ -192,7 +192,7 @@ def test_numbers_that_python_must_settle_are_finite():
     large = np.empty(len(words), bool)
     all_overflows(text, starts, large)
     infinite = np.array([np.isinf(float(word)) for word in words])
-    unsure = states == UNSURE
+    unsure = states == AMBIGUOUS
     assert unsure.sum() > 1000
     assert 100 < infinite[unsure].sum() < unsure.sum() - 100
     assert np.array_equal(large[unsure], infinite[unsure])
@@ -204,15 +204,15 @@ def test_what_float_refuses_is_refused(word):
     try:
         wanted = float(word)
     except ValueError:
-        assert state in (NO_NUMBER, NO_FINITE) or length < len(word)
+        assert state in (NO_NUMBER, NONFINITE) or length < len(word)
         return
     assert length == len(word)
-    assert state == NO_FINITE if np.isinf(wanted) else state == UNSURE or value == wanted
+    assert state == NONFINITE if np.isinf(wanted) else state == AMBIGUOUS or value == wanted
 
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "-nan", "inf", "Infinity", "-INF", "+inf"])
 def test_words_that_are_not_finite(word):
-    assert read([word])[1][0] == NO_FINITE
+    assert read([word])[1][0] == NONFINITE
 
 
 def test_the_words_of_64_bits_as_python_has_them():

@@ -18,7 +18,7 @@ from data.corpus import CSV, SVM, TSV, VW, WHOLE, npz
 from processes import run_process
 
 from tamis import FTRLClassifier, open_rows
-from tamis.data.formats import guess
+from tamis.data.formats import detect_format
 from tamis.data.rows import ReadError
 
 
@@ -183,7 +183,7 @@ def test_parameters_that_mean_nothing(tmp_path):
 def test_formats_by_sight(tmp_path, content, kind):
     path = tmp_path / "nameless"
     path.write_bytes(content)
-    assert guess(str(path)) == kind
+    assert detect_format(str(path)) == kind
     assert open_rows(path).format == kind
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from tamis import open_rows
 from tamis.data.options import Options
-from tamis.data.rows import Context, Position, ReadError
+from tamis.data.rows import Position, ReadError, ReaderState
 from tamis.data.text.svmlight import SvmlightReader
 
 pytestmark = pytest.mark.quick
@@ -194,12 +194,12 @@ def test_chunks_do_not_hang_on_how_bytes_come(put, size):
     """
     text = "".join(f"{k % 2} {k % 9 + 1}:{k / 7!r} 12:1 # {'x' * (k % 50)}\n" for k in range(400))
     path = put(text)
-    reader = SvmlightReader(Options("svmlight", chunk_rows=23, chunk_bytes=size), Context())
+    reader = SvmlightReader(Options("svmlight", chunk_rows=23, chunk_bytes=size), ReaderState())
     chunks = [rows for rows, _ in reader.read(str(path), Position())]
     for k in (0, len(chunks) // 2, len(chunks) - 1):
         again = SvmlightReader(
             Options("svmlight", chunk_rows=23, chunk_bytes=size),
-            Context(base=1, several=False, width=12),
+            ReaderState(base=1, several=False, width=12),
         )
         rest = [rows for rows, _ in again.read(str(path), chunks[k].position)]
         assert [rows.first_line for rows in rest] == [rows.first_line for rows in chunks[k + 1 :]]

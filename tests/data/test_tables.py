@@ -209,7 +209,7 @@ def test_delimiters(tmp_path):
     (tmp_path / "a.csv").write_text("a;b;y\n1;2;0\n3;4;1\n")
     rows = open_rows(tmp_path / "a.csv")
     assert dense(rows) == [[1, 2], [3, 4]]
-    assert rows.notes == ["the fields are parted by ';'"]
+    assert rows.notes == ["fields are separated by ';'"]
     assert dense(open_rows(tmp_path / "a.csv", delimiter=";")) == [[1, 2], [3, 4]]
     with pytest.raises(ReadError, match=r"line 1: one column only, 'a;b;y'\. Pass delimiter="):
         open_rows(tmp_path / "a.csv", delimiter=",")
@@ -320,8 +320,8 @@ def test_columns_of_words_are_found_in_few_readings(tmp_path, monkeypatch):
         lines[row] = ",".join("x" if k % 3 == row % 3 else "NA" if k == 1 else "4" for k in wide)
     text = "\n".join([",".join(f"c{k}" for k in wide) + ",y", *(f"{line},1" for line in lines)])
     (tmp_path / "a.csv").write_text(text.replace(",1\n", ",0\n", 100) + "\n")
-    readings, plain = [], csv.RecordReader.parts
-    monkeypatch.setattr(csv.RecordReader, "parts", lambda *a: readings.append(a) or plain(*a))
+    readings, plain = [], csv.RecordReader.chunks
+    monkeypatch.setattr(csv.RecordReader, "chunks", lambda *a: readings.append(a) or plain(*a))
     rows = open_rows(tmp_path / "a.csv", missing="zero", units="spread")
     assert len(readings) == 2
     assert all(f"c{k}=x" in rows.names for k in wide)
@@ -329,9 +329,9 @@ def test_columns_of_words_are_found_in_few_readings(tmp_path, monkeypatch):
 
 def test_chunks_of_wide_tables_have_several_rows():
     options = Options("csv")
-    assert csv.bytes_of_chunk(["a"] * 10, options) == options.chunk_bytes
-    assert csv.bytes_of_chunk(["a"] * 100_000, options) == 16 * 8 * 100_000
-    assert csv.bytes_of_chunk(["a"] * 10_000_000, options) == 1 << 25
+    assert csv.chunk_bytes_of(["a"] * 10, options) == options.chunk_bytes
+    assert csv.chunk_bytes_of(["a"] * 100_000, options) == 16 * 8 * 100_000
+    assert csv.chunk_bytes_of(["a"] * 10_000_000, options) == 1 << 25
 
 
 @pytest.mark.parametrize("facts", [True, 3, {"columns": [True]}, {"columns": [["a", "number", 1]]}])

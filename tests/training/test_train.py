@@ -103,7 +103,7 @@ def test_progressive_validation_predicts_before_it_learns(path):
 def test_long_streams_are_judged_now_and_then(path, monkeypatch):
     from tamis.training import judge
 
-    monkeypatch.setattr(judge, "EVERY_ONE", 3)
+    monkeypatch.setattr(judge, "SCORED_CHUNKS", 3)
     looked = []
     monkeypatch.setattr(judge, "add_losses", lambda sums, losses, *rest: looked.append(len(losses)))
     train(FTRLClassifier(), open_rows(path, chunk_rows=10), validate="progressive")

@@ -62,7 +62,7 @@ def means_missing(text, start, end):
 
 @inlined
 def find_field(text, pos, stop, delimiter):
-    """Find the field at `pos`: (start, end, position after it, doubled quotes, newlines, reason)."""
+    """Find the field at `pos`: (start, end, position after, doubled quotes, newlines, reason)."""
     has_doubled_quotes, n_newlines = False, 0
     if text[pos] != QUOTE:
         start = pos
@@ -243,8 +243,8 @@ def scan_csv(
 
     `kinds` and `slots` give for each column of the file how to read its fields, and its column in
     the `buffers`: arrays of numbers; of hashes, starts and lengths of words; and of numbers that
-    Python must parse. A missing number is nan, a missing word has hash 0; `strict` refuses both. The
-    length of a word is negative if it holds doubled quotes.
+    Python must parse. A missing number is nan, a missing word has hash 0; `strict` refuses both.
+    The length of a word is negative if it holds doubled quotes.
     """
     n_lines, reason, error_pos, column = np.uint64(0), DONE, pos, 0
     while pos < stop and n_rows < max_rows:

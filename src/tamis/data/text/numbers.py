@@ -50,7 +50,7 @@ MAX_EXPONENT = np.int64(1 << 40)
 
 def _powers_of_five() -> np.ndarray:
     """Return the upper 128 bits of 5^q for all powers, as two words; reciprocals are rounded up."""
-    words = []
+    rows = []
     for q in range(MIN_POWER, MAX_POWER + 1):
         if q >= 0:
             power = 5**q
@@ -58,8 +58,8 @@ def _powers_of_five() -> np.ndarray:
         else:
             divisor = 5**-q
             power = (1 << (127 + divisor.bit_length())) // divisor + 1
-        words.append((power >> 64, power & ((1 << 64) - 1)))
-    return np.array(words, dtype=np.uint64)
+        rows.append((power >> 64, power & ((1 << 64) - 1)))
+    return np.array(rows, dtype=np.uint64)
 
 
 POWERS_OF_FIVE = _powers_of_five()
@@ -229,7 +229,7 @@ def overflows(text, pos):
 def read_number(text, pos):
     """Read the decimal number at `pos`: (end, value, state).
 
-    After the number the text must hold a byte that cannot belong to one, and seven more of any kind.
+    After the number the text must hold a byte that cannot belong to one, and seven more bytes.
     """
     negative = text[pos] == MINUS
     if negative or text[pos] == PLUS:

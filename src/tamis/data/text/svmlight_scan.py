@@ -238,7 +238,7 @@ def scan_svmlight(text, text_range, index_rules, counters, arrays):
     is (base, n_columns, mask): the number of the first column in the file, the number of allowed
     columns, and a mask for hashed columns or 0. `counters` has what earlier calls have read of the
     chunk. The arrays to fill: `label_ends` and `indptr` hold the end of the labels and entries of
-    each row, after a first entry 0; `lines_before` the number of lines of the chunk before each row;
+    each row, after a first entry 0; `lines_before` the number of the chunk's lines before it;
     `fallback_spans` the numbers that Python must parse.
     """
     (pos, stop, max_rows), (base, n_columns, mask) = text_range, index_rules

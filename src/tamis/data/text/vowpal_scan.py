@@ -50,7 +50,9 @@ def skip_tag(text, pos):
 
 @inlined
 def is_tag(text, pos):
-    """Return whether a tag is at `pos`: it begins with a tick, or is one word directly before a bar."""
+    """Return whether a tag is at `pos`: it begins with a tick, or is one word directly before a
+    bar.
+    """
     if text[pos] == TICK:
         return True
     while text[pos] != BAR and text[pos] != END and text[pos] != SPACE:
@@ -60,7 +62,9 @@ def is_tag(text, pos):
 
 @inlined
 def read_head(text, pos, row, n_fallback, labels, weights, fallback_spans):
-    """Read label, importance and tag: (position of the bar, n_fallback, has_weight, reason, error_pos)."""
+    """Read label, importance and tag: (position of the bar, n_fallback, has_weight, reason,
+    error_pos).
+    """
     labels[row], weights[row], has_weight, error_pos = np.nan, 1.0, 0, pos
     for k in range(2):
         if text[pos] == BAR or text[pos] == TICK or text[pos] == END:
@@ -113,7 +117,9 @@ def read_namespace(text, pos):
 def read_features(
     text, pos, mask, n_entries, n_fallback, columns, data, hashes, spans, fallback_spans
 ):
-    """Read the features of a line from its first bar on: (end, n_entries, n_fallback, reason, error_pos)."""
+    """Read the features of a line from its first bar on: (end, n_entries, n_fallback, reason,
+    error_pos).
+    """
     scale, seed, namespace_start, namespace_end, error_pos = 1.0, SEED, pos, pos, pos
     while True:
         if text[pos] == BAR:
@@ -174,8 +180,8 @@ def read_features(
 def scan_vowpal(text, text_range, mask, counters, arrays):
     """Read lines until the end of the text range, `max_rows` rows, or a bad line.
 
-    `text_range` is (pos, stop, max_rows), `counters` (n_rows, n_entries, n_lines) of earlier calls. A
-    feature's column is the hash of its namespace and name, masked. If `hashes` and `spans` have
+    `text_range` is (pos, stop, max_rows), `counters` (n_rows, n_entries, n_lines) of earlier calls.
+    A feature's column is the hash of its namespace and name, masked. If `hashes` and `spans` have
     entries, they get the whole hash and the spans of namespace and name; `lines_before` is the
     number of lines of the chunk before each row. Without a label the label is nan.
     """

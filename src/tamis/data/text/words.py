@@ -80,8 +80,8 @@ def pack_rows(values, columns, indptr, indices, data):
 def join_repeats(indptr, indices, data):
     """Sum the repeated columns of each row in place; return the number of entries that remain.
 
-    Rows keep the order of their columns. For most rows a small table shows that no two columns share
-    a slot, each marked with the number of the row; only the others go through `join_row`.
+    Rows keep the order of their columns. For most rows a small table, whose slots are marked with
+    the number of the row, shows that no two columns share a slot; only the others need `join_row`.
     """
     one, n_marks, long_row = np.uint64(1), np.uint64(255), np.uint64(256)
     slot_marks, hash_table, out = (

@@ -3,7 +3,7 @@ machine code, other Pythons and versions.
 
 ``python tests/matrix.py`` runs all of it, ``--short`` two kinds of BLAS kernels, but not the kind
 that this machine takes by itself, under which ``make tests`` runs; ``--only WORD`` the settings
-whose name holds the word; ``--record`` writes the table of a whole run into CONTRIBUTING.md. Each
+whose name holds the word. Each
 setting is a pytest process of its own; a table of them is printed at the end, and a failure in any
 of them fails the whole. Only the standard library is used: the interpreters under test have
 environments of their own, in ``build/matrix``.
@@ -279,9 +279,6 @@ def main() -> int:
         "--only", default="", metavar="WORD", help="settings whose name holds this word"
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
-    parser.add_argument(
-        "--record", action="store_true", help="write the table into CONTRIBUTING.md"
-    )
     given = parser.parse_args()
     chosen = [
         s
@@ -295,12 +292,6 @@ def main() -> int:
             print(table([row]).splitlines()[-1], flush=True)
             rows.append(row)
     print(f"\n{table(rows)}")
-    if given.record:
-        page = HOME / "CONTRIBUTING.md"
-        before, _, after = re.split(
-            r"(?s)(?<=<!-- matrix -->\n)(.*)(?=<!-- end of matrix -->)", page.read_text()
-        )
-        page.write_text(f"{before}{table(rows)}\n{after}")
     return 0 if rows and all(row.good for row in rows) else 1
 
 

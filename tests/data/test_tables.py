@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from tamis import open_rows
+from tamis import Table, open_rows
 from tamis.data.options import Options
 from tamis.data.rows import ReadError
 from tamis.data.tables import csv
@@ -82,7 +82,7 @@ def test_columns_by_name_and_number(table):
     assert targets(rows) == [1.5, -3.0, 0.25, 2.0]
     assert np.concatenate([chunk.weights for chunk in rows]).tolist() == [1.0, 2.0, 3.0, 4.0]
     assert open_rows(path, target=0, ignore=["w"]).names == [*NAMES[1:], "y=no", "y=yes"]
-    with pytest.raises(ReadError, match="target='nobody' is no column of this table"):
+    with pytest.raises(ReadError, match="target='nobody'"):
         open_rows(path, target="nobody")
 
 
@@ -112,7 +112,7 @@ def test_missing_entries(table, gap):
     holes = frame()
     holes.loc[0, "age"], holes.loc[1, "colour"] = gap, None
     path = table(holes)
-    with pytest.raises(ReadError, match="Pass missing='zero' or missing='indicator'"):
+    with pytest.raises(ReadError, match=r"age.*missing='zero'"):
         list(open_rows(path))
     rows = open_rows(path, on_bad="skip")
     assert len(dense(rows)) == 2
@@ -160,7 +160,7 @@ def test_another_file_by_the_same_columns(table):
     rows = open_rows(table(other, "b"), schema=schema, target=False)
     assert dense(rows) == [[2, 0, 0, 0, 1], [3, 0, 1, 0, 0]]
     assert next(iter(rows)).targets is None
-    with pytest.raises(ReadError, match="column 'age' is missing; the model needs it"):
+    with pytest.raises(ReadError, match="column 'age' is missing"):
         list(open_rows(table(other.drop(columns="age"), "c"), schema=schema, target=False))
 
 
@@ -211,13 +211,43 @@ def test_delimiters(tmp_path):
     assert dense(rows) == [[1, 2], [3, 4]]
     assert rows.notes == ["fields are separated by ';'"]
     assert dense(open_rows(tmp_path / "a.csv", delimiter=";")) == [[1, 2], [3, 4]]
-    with pytest.raises(ReadError, match=r"line 1: one column only, 'a;b;y'\. Pass delimiter="):
+    with pytest.raises(ReadError, match=r"line 1: .*'a;b;y'.*delimiter="):
         open_rows(tmp_path / "a.csv", delimiter=",")
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ("1,2,0\ninf,2,1\n", {}),
+        ("1,2,0\n,2,1\n", {}),
+        ("1,2,0\n-1,2,1\n", {"weight": 0}),
+        ('1,2,0\n"1,2,1\n', {}),
+        ("1,2,0\nu,2,1\n", {"kinds": {0: "date"}}),
+        ("1,2,0\nu,2,1\n", {"kinds": {0: "number"}}),
+        ("1,2,0\n1,2,1\n", {"target": "no such " * 100}),
+        ("1,2,0\n,2,1\n", {"target": 0}),
+    ],
+)
+def test_long_names_are_shortened(tmp_path, lines, options):
+    name = "begin " + "x" * 500 + " end"
+    (tmp_path / "a.csv").write_text(f"{name},b,y\n{lines}")
+    with pytest.raises(ReadError, match=r"begin x{24}\.\.\.x+ end") as refused:
+        list(open_rows(tmp_path / "a.csv", **options))
+    assert "x" * 60 not in str(refused.value)
+    assert "no such " * 10 not in str(refused.value)
+
+
+def test_long_names_of_columns_that_are_missing_are_shortened(tmp_path):
+    wide = {f"{k}{'x' * 500}": [1.0, 2.0] for k in range(3)}
+    table = Table().fit(wide)
+    with pytest.raises(ReadError, match=r"column '0x+\.\.\.x+' is missing") as refused:
+        table.transform({name: wide[name] for name in list(wide)[1:]})
+    assert len(str(refused.value)) < 400
 
 
 def test_a_header_is_one_line(tmp_path):
     (tmp_path / "a.csv").write_text('"a\nb",c,y\n1,2,0\n3,4,1\n')
-    with pytest.raises(ReadError, match=r"line 1: the header '\"a' cannot be read .*one line"):
+    with pytest.raises(ReadError, match=r"line 1: the header '\"a'"):
         open_rows(tmp_path / "a.csv")
 
 

@@ -5,22 +5,27 @@ formulas.
 import copy
 import math
 import pickle
-from typing import NamedTuple
+import re
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
 
 import tamis.terms
+from tamis import FTRLRegressor, GroupLassoRegressor, OnlineRegressor
 from tamis.base.parameters import take_term
 from tamis.numerics import code_digests
 from tamis.numerics import numba as _jit
 from tamis.numerics.code_digests import as_floats
 from tamis.terms import (
+    L1,
+    MCP,
     Averaged,
     Constant,
     Descent,
     Hinge,
+    Huber,
     InverseSqrt,
     InverseTime,
     Logistic,
@@ -106,7 +111,7 @@ def test_names_give_the_terms_and_log_loss_is_logistic():
 @pytest.mark.parametrize("given", [1.0, 0, True, np.float64(2.0), (1.0,), None, Hinge])
 def test_what_is_no_term_is_refused_with_a_sentence(given):
     with pytest.raises(
-        (TypeError, ValueError), match=r"'loss' parameter must be a name .*'hinge'.* or a term"
+        (TypeError, ValueError), match=rf"'loss' parameter .*'hinge'.*{re.escape(repr(given))}"
     ):
         take_term("loss", given, NAMED_LOSSES, ("value",))
 
@@ -119,6 +124,81 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 def test_a_term_that_lacks_methods_is_refused_with_their_names():
     with pytest.raises((TypeError, ValueError), match="lacks the methods value, gradient"):
         take_term("loss", Constant(0.1), NAMED_LOSSES, ("value", "gradient", "hessian_bound"))
+
+
+# --------------------------------------------------------------------------- numbers of terms
+FIELDS = [
+    (cls, field, getattr(kind, "__metadata__", ()))
+    for cls in CLASSES
+    for field, kind in cls.__annotations__.items()
+    if kind is not Any and field != "unused"
+]
+
+
+def outside(rules):
+    """Values just outside the rules of a field."""
+    yield from (math.nan, "1", None, np.ones(2))
+    for rule in rules:
+        if isinstance(rule, tuple):
+            yield from (0.5, max(rule) + 1.0)
+            continue
+        sign, bound = rule.split()
+        away = math.inf if sign[0] == "<" else -math.inf
+        yield math.nextafter(float(bound), away) if sign[1:] else float(bound)
+
+
+def with_field(cls, field, value):
+    """A term with a field of that value, its terms inside filled in."""
+    inside = {name: Descent() for name, kind in cls.__annotations__.items() if kind is Any}
+    return cls(**inside, **{field: value})
+
+
+@pytest.mark.parametrize("term", TERMS, ids=repr)
+def test_terms_of_the_registry_are_taken(term):
+    assert take_term("x", term, {}, ()) == term
+
+
+@pytest.mark.parametrize(("cls", "field", "rules"), FIELDS)
+def test_every_number_outside_its_rule_is_refused_by_name(cls, field, rules):
+    assert rules, "a field says what it takes"
+    for value in outside(rules):
+        term = with_field(cls, field, value)
+        for given in (term, Averaged(term)):
+            with pytest.raises(ValueError, match=rf"'x' .*{cls.__qualname__}\(") as refused:
+                take_term("x", given, {}, ())
+            assert f"{field} must be {'one of' if isinstance(rules[0], tuple) else rules[0]}" in (
+                str(refused.value)
+            )
+            assert f"Got {value!r}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        (OnlineRegressor, {"loss": Huber(delta=-1)}),
+        (OnlineRegressor, {"penalty": L1(l1=-1)}),
+        (OnlineRegressor, {"optimizer": Descent(period=0)}),
+        (OnlineRegressor, {"learning_rate": Constant(eta=0)}),
+        (FTRLRegressor, {"loss": Huber(delta=-1)}),
+        (GroupLassoRegressor, {"penalty": MCP(gamma=-1)}),
+        (GroupLassoRegressor, {"loss": Huber(delta=-1)}),
+    ],
+)
+def test_estimators_refuse_such_terms(model, given):
+    (name,) = given
+    with pytest.raises(ValueError, match=rf"'{name}' .* must be >"):
+        model(**given).fit(np.eye(3), np.arange(3.0))
+
+
+def test_a_users_term_says_its_own_rules():
+    @tamis.terms.term
+    class Power(NamedTuple):
+        power: Annotated[float, "> 1", "<= 2"] = 2.0
+        free: Annotated[float, "any number"] = 0.0
+
+    assert take_term("x", Power(1.5, -9), {}, ()) == Power(1.5, -9.0)
+    with pytest.raises(ValueError, match=r"Power.* power must be > 1 and <= 2\. Got 1 "):
+        take_term("x", Power(1), {}, ())
 
 
 # --------------------------------------------------------------------------- digests

@@ -9,6 +9,7 @@ told once for classifier and regressor.
 
 import dataclasses
 import inspect
+import operator
 import re
 import textwrap
 from numbers import Integral, Real
@@ -223,4 +224,41 @@ def take_term(name: str, given, named: dict, methods: tuple[str, ...]):
             f"{given!r} cannot serve as {name}: it lacks the "
             f"method{'s' if len(missing) > 1 else ''} {', '.join(missing)}."
         )
+    _check_fields(name, given)
     return as_floats(given)
+
+
+_COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
+def _check_fields(name: str, given) -> None:
+    """Refuse a number that its field rules out, as ``Annotated[float, "> 0"]`` does, or a tuple of
+    all values in place of the comparison; in terms inside the term too.
+    """
+    kinds = type(given).__annotations__
+    for field, value in zip(given._fields, given, strict=True):
+        if is_term(value):
+            _check_fields(name, value)
+            continue
+        rules = [rule for rule in getattr(kinds.get(field), "__metadata__", ()) if _is_rule(rule)]
+        if not all(_is_allowed(value, rule) for rule in rules):
+            words = " and ".join(
+                rule if isinstance(rule, str) else f"one of {', '.join(f'{v:g}' for v in rule)}"
+                for rule in rules
+            )
+            raise ValueError(
+                f"The {name!r} parameter holds {given!r}, whose {field} must be {words}. Got "
+                f"{value!r} instead."
+            )
+
+
+def _is_rule(note) -> bool:
+    """Whether a note on a type is a rule; a user's term may have other notes."""
+    return isinstance(note, tuple) or str(note).partition(" ")[0] in _COMPARISONS
+
+
+def _is_allowed(value, rule) -> bool:
+    if not isinstance(value, Real) or isinstance(rule, tuple):
+        return isinstance(value, Real) and value in rule
+    sign, bound = rule.split()
+    return _COMPARISONS[sign](value, float(bound))

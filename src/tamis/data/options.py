@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tamis.system.spelling import parameter
+from tamis.system.spelling import parameter, short
 
 CHUNK_BYTES = 1 << 22  # text of a chunk; several chunks are in memory at a time
 LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
@@ -101,8 +101,8 @@ def check_kinds(kinds: Mapping[str | int, str] | None) -> None:
     for column, kind in (kinds or {}).items():
         if kind not in KINDS:
             raise ValueError(
-                f"The 'kinds' parameter says {kind!r} of column {column!r}; a column is one of "
-                f"{', '.join(map(repr, KINDS))}."
+                f"The 'kinds' parameter says {kind!r} of column {short(column)!r}; a column is one "
+                f"of {', '.join(map(repr, KINDS))}."
             )
 
 

@@ -13,9 +13,10 @@ for a row, and a margin that is 1 minus the loss.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from tamis.numerics.numba import term
+from tamis.terms.methods import NonNegative, Positive, PositiveOrInfinite
 
 
 @term
@@ -32,7 +33,7 @@ class Sides(NamedTuple):
 class Tube(NamedTuple):
     """Numbers: towards the target, as far as it is more than epsilon away."""
 
-    epsilon: float = 0.1
+    epsilon: NonNegative = 0.1
 
     def direction_and_margin(self, score, target):
         return (1.0 if target > score else -1.0), 1.0 + self.epsilon - abs(target - score)
@@ -42,8 +43,8 @@ class Tube(NamedTuple):
 class PAGain(NamedTuple):
     """Passive-aggressive: the least step to margin 1, capped (variant 1) or softened (2) by C."""
 
-    C: float = 1.0
-    variant: float = 1.0
+    C: PositiveOrInfinite = 1.0
+    variant: Annotated[float, (0.0, 1.0, 2.0)] = 1.0
 
     def weighs(self):
         return self.variant > 0.0
@@ -61,7 +62,7 @@ class PAGain(NamedTuple):
 class AROWGain(NamedTuple):
     """Adaptive regularization: a squared hinge of weight 1 / r against the distance moved."""
 
-    r: float = 1.0
+    r: Positive = 1.0
 
     def weighs(self):
         return True
@@ -76,7 +77,7 @@ class AROWGain(NamedTuple):
 class SOPGain(NamedTuple):
     """Second-order perceptron: the step of AROW, at mistakes alone."""
 
-    r: float = 1.0
+    r: Positive = 1.0
 
     def weighs(self):
         return True
@@ -91,7 +92,7 @@ class SOPGain(NamedTuple):
 class NAROWGain(NamedTuple):
     """Narrow adaptive regularization: r such that no row narrows its variance below 1 / b."""
 
-    b: float = 1.0
+    b: Positive = 1.0
 
     def weighs(self):
         return False
@@ -110,7 +111,7 @@ class NAROWGain(NamedTuple):
 class CWGain(NamedTuple):
     """Confidence-weighted: the least step to a margin of phi variances (deviations: `SCWGain`)."""
 
-    phi: float = 0.5244005127080409
+    phi: Positive = 0.5244005127080409
 
     def weighs(self):
         return False
@@ -136,9 +137,9 @@ class SCWGain(NamedTuple):
     is CW by the deviation.
     """
 
-    phi: float = 0.6744897501960817
-    C: float = 1.0
-    variant: float = 1.0
+    phi: Positive = 0.6744897501960817
+    C: PositiveOrInfinite = 1.0
+    variant: Annotated[float, (1.0, 2.0)] = 1.0
 
     def weighs(self):
         return self.C < math.inf

@@ -15,15 +15,22 @@ import math
 from typing import NamedTuple
 
 from tamis.numerics.numba import term
-from tamis.terms.methods import dual_scale, shrinkage_factor, soft_threshold
+from tamis.terms.methods import (
+    Flag,
+    NonNegative,
+    Positive,
+    dual_scale,
+    shrinkage_factor,
+    soft_threshold,
+)
 
 
 @term
 class GroupL2(NamedTuple):
     """Group lasso, alpha * weight * ||w||_2 of a block; with `positive`, also w >= 0."""
 
-    alpha: float = 0.1
-    positive: float = 0.0
+    alpha: NonNegative = 0.1
+    positive: Flag = 0.0
 
     def has_l1(self):
         return False
@@ -93,8 +100,8 @@ class GroupL2(NamedTuple):
 class SparseGroup(NamedTuple):
     """Sparse group lasso of a block, alpha * (weight ||w||_2 + l1_weight ||w||_1), maybe w >= 0."""
 
-    alpha: float = 0.1
-    positive: float = 0.0
+    alpha: NonNegative = 0.1
+    positive: Flag = 0.0
 
     def has_l1(self):
         return True
@@ -187,8 +194,8 @@ class MCP(NamedTuple):
     Statistics 38, 2010.
     """
 
-    alpha: float = 1.0
-    gamma: float = 3.0
+    alpha: NonNegative = 1.0
+    gamma: Positive = 3.0
 
     def largest_step(self):
         return 0.5 * self.gamma  # the derivative falls by 1 / gamma for each unit

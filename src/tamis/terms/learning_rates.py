@@ -1,16 +1,17 @@
 """Step sizes. Passive-aggressive is a step, not a model."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from tamis.numerics.numba import term
+from tamis.terms.methods import Positive, PositiveOrInfinite
 
 
 @term
 class Constant(NamedTuple):
     """The same size at every step."""
 
-    eta: float = 0.1
+    eta: Positive = 0.1
 
     def depends_on_row(self):
         return False
@@ -23,8 +24,8 @@ class Constant(NamedTuple):
 class InverseSqrt(NamedTuple):
     """eta / sqrt(1 + (t - 1) / delay): about eta for `delay` steps, then falling as 1 / sqrt(t)."""
 
-    eta: float = 1.0
-    delay: float = 100.0
+    eta: Positive = 1.0
+    delay: Positive = 100.0
 
     def depends_on_row(self):
         return False
@@ -37,8 +38,8 @@ class InverseSqrt(NamedTuple):
 class InverseTime(NamedTuple):
     """eta / (1 + (t - 1) / delay): about eta for `delay` steps, then falling as 1 / t."""
 
-    eta: float = 1.0
-    delay: float = 1000.0
+    eta: Positive = 1.0
+    delay: Positive = 1000.0
 
     def depends_on_row(self):
         return False
@@ -51,8 +52,8 @@ class InverseTime(NamedTuple):
 class PassiveAggressive(NamedTuple):
     """The least step that meets the margin: PA (variant 0), capped at C (1), softened by C (2)."""
 
-    C: float = 1.0
-    variant: float = 1.0
+    C: PositiveOrInfinite = 1.0
+    variant: Annotated[float, (0.0, 1.0, 2.0)] = 1.0
 
     def step_size(self, t, loss, sqnorm):
         if self.variant == 2.0:

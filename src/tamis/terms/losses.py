@@ -11,14 +11,14 @@ import math
 from typing import NamedTuple
 
 from tamis.numerics.numba import term
-from tamis.terms.methods import gradient
+from tamis.terms.methods import Finite, NonNegative, Positive, PositiveOrInfinite, gradient
 
 
 @term
 class Hinge(NamedTuple):
     """Hinge loss, max(0, margin - y f)."""
 
-    margin: float = 1.0
+    margin: NonNegative = 1.0
 
     @property
     def smooth(self):
@@ -45,7 +45,7 @@ class Hinge(NamedTuple):
 class SquaredHinge(NamedTuple):
     """Squared hinge loss, max(0, margin - y f)^2 / 2."""
 
-    margin: float = 1.0
+    margin: NonNegative = 1.0
 
     @property
     def domain(self):
@@ -76,7 +76,7 @@ class SquaredHinge(NamedTuple):
 class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(margin - y f)); only exponentials of non-positive numbers."""
 
-    margin: float = 0.0
+    margin: Finite = 0.0
 
     @property
     def domain(self):
@@ -126,7 +126,7 @@ class Logistic(NamedTuple):
 class Squared(NamedTuple):
     """Squared loss, scale (f - y)^2 / 2."""
 
-    scale: float = 1.0
+    scale: Positive = 1.0
 
     def is_quadratic(self):  # it is its own quadratic model
         return True
@@ -151,7 +151,7 @@ class Squared(NamedTuple):
 class Huber(NamedTuple):
     """Huber loss: squared within `delta` of the target, straight beyond."""
 
-    delta: float = 1.35
+    delta: PositiveOrInfinite = 1.35
 
     def value(self, score, target):
         r = abs(score - target)
@@ -178,7 +178,7 @@ class Huber(NamedTuple):
 class EpsilonInsensitive(NamedTuple):
     """Absolute loss beyond a tube, max(0, |f - y| - epsilon)."""
 
-    epsilon: float = 0.1
+    epsilon: NonNegative = 0.1
 
     @property
     def smooth(self):
@@ -203,7 +203,7 @@ class Poisson(NamedTuple):
     score overflows.
     """
 
-    largest_score: float = 30.0
+    largest_score: PositiveOrInfinite = 30.0
 
     @property
     def domain(self):

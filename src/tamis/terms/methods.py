@@ -1,9 +1,17 @@
 """The methods of terms, as functions that compiled loops call."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from tamis.numerics.numba import term_method
+
+# What fields of terms take, read where a parameter becomes a term (`base/parameters.py`): a
+# comparison in words, or all values. Infinite numbers are allowed where they have a meaning.
+Finite = Annotated[float, "> -inf", "< inf"]
+NonNegative = Annotated[float, ">= 0", "< inf"]
+Positive = Annotated[float, "> 0", "< inf"]
+PositiveOrInfinite = Annotated[float, "> 0"]
+Flag = Annotated[float, (0.0, 1.0)]
 
 
 class LazyState(NamedTuple):

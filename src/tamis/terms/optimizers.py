@@ -8,11 +8,14 @@ is a `LazyState`.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from tamis.numerics.numba import term
 from tamis.terms.methods import (
+    Flag,
     LazyState,
+    NonNegative,
+    PositiveOrInfinite,
     adapts,
     affine_weight,
     apply_gradient,
@@ -41,8 +44,8 @@ class Descent(NamedTuple):
     `priced` = 1 charges eta * l1 (FOBOS), 0 charges l1 as it stands, in units of the weights.
     """
 
-    period: float = 1.0
-    priced: float = 1.0
+    period: Annotated[float, ">= 1", "< inf"] = 1.0
+    priced: Flag = 1.0
 
     def columns(self):
         return 1
@@ -119,9 +122,9 @@ class CappedDescent(NamedTuple):
     A weight above theta is charged nothing, so each cell remembers what it has paid.
     """
 
-    period: float = 1.0
-    theta: float = 1.0
-    priced: float = 0.0
+    period: Annotated[float, ">= 1", "< inf"] = 1.0
+    theta: PositiveOrInfinite = 1.0
+    priced: Flag = 0.0
 
     def columns(self):
         return 2
@@ -199,7 +202,7 @@ class DualAveraging(NamedTuple):
     With step eta_t: cumulative_l1 = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
     """
 
-    rho: float = 0.0
+    rho: NonNegative = 0.0
 
     def columns(self):
         return 1
@@ -267,7 +270,7 @@ class FTRL(NamedTuple):
     0 / 0 away where nothing was seen.)
     """
 
-    beta: float = 0.0
+    beta: NonNegative = 0.0
 
     def columns(self):
         return 2
@@ -351,7 +354,7 @@ class AdaGrad(NamedTuple):
     another number at each step.
     """
 
-    delta: float = 0.0
+    delta: NonNegative = 0.0
 
     def columns(self):
         return 2

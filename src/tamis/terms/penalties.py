@@ -10,7 +10,15 @@ import math
 from typing import Any, NamedTuple
 
 from tamis.numerics.numba import term
-from tamis.terms.methods import from_stored, rates, subgradient_sign, to_stored
+from tamis.terms.methods import (
+    Finite,
+    Flag,
+    NonNegative,
+    from_stored,
+    rates,
+    subgradient_sign,
+    to_stored,
+)
 
 
 @term
@@ -45,8 +53,8 @@ class Free(NamedTuple):
 class L1(NamedTuple):
     """Lasso penalty l1 |w|; with `positive`, also w >= 0."""
 
-    l1: float = 1e-4
-    positive: float = 0.0
+    l1: NonNegative = 1e-4
+    positive: Flag = 0.0
 
     def value(self, w):
         return self.l1 * abs(w) if w >= 0.0 or not self.positive else math.inf
@@ -78,8 +86,8 @@ class L1(NamedTuple):
 class Ridge(NamedTuple):
     """Ridge penalty l2 w^2 / 2; with `positive`, also w >= 0."""
 
-    l2: float = 1e-4
-    positive: float = 0.0
+    l2: NonNegative = 1e-4
+    positive: Flag = 0.0
 
     def value(self, w):
         return 0.5 * self.l2 * w * w if w >= 0.0 or not self.positive else math.inf
@@ -108,9 +116,9 @@ class Ridge(NamedTuple):
 class ElasticNet(NamedTuple):
     """Elastic net, l1 |w| + l2 w^2 / 2; with `positive`, also w >= 0."""
 
-    l1: float = 1e-4
-    l2: float = 1e-4
-    positive: float = 0.0
+    l1: NonNegative = 1e-4
+    l2: NonNegative = 1e-4
+    positive: Flag = 0.0
 
     def value(self, w):
         return (
@@ -146,7 +154,7 @@ class Signed(NamedTuple):
     """A penalty of weights >= 0 where `sign` is above 0, <= 0 where it is below, of any at 0."""
 
     penalty: Any
-    sign: float
+    sign: Finite
 
     def rates(self):
         return rates(self.penalty)

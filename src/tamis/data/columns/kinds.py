@@ -11,7 +11,7 @@ from tamis.data.columns.suspicious_columns import is_signed_number, suspicion_no
 from tamis.data.rows import ReadError
 from tamis.data.tables.layout import DATE, IGNORED, NUMBER, TARGET, TEXT, WORDS, Column
 from tamis.data.tables.values import level_of
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 # Roles of the kinds that a user may give.
 ROLES_BY_KIND = {"number": NUMBER, "category": WORDS, "date": DATE, "text": TEXT, "skip": IGNORED}
@@ -77,10 +77,10 @@ def set_reading_params(column: Column, figures: Figures, rare: int | None, decim
         column.facts["as"] = number_format
     elif column.role == DATE:
         if figures.dates is None:
-            examples = ", ".join(repr(word[:40]) for word, _ in figures.top[:3])
+            examples = ", ".join(repr(short(word)) for word, _ in figures.top[:3])
             raise ReadError(
-                f"column {column.name!r} was asked to be a date, but not all its words are dates "
-                f"of one format; it has {examples}. Pass "
+                f"column {short(column.name)!r} was asked to be a date, but not all its words are "
+                f"dates of one format; it has {examples}. Pass "
                 f"{option('kinds', {column.name: 'category'})}, or write dates as yyyy-mm-dd."
             )
         column.facts |= figures.dates.facts()
@@ -124,7 +124,7 @@ def set_standardization(column: Column, figures: Figures) -> None:
 def list_names(names: Iterable[str]) -> str:
     """Return the first names of columns as a list for a message."""
     names = list(names)
-    first = ", ".join(name[:40] or "''" for name in names[:MAX_LISTED])
+    first = ", ".join(short(name) or "''" for name in names[:MAX_LISTED])
     return first if len(names) <= MAX_LISTED else f"{first}, ... ({len(names)} columns)"
 
 
@@ -152,7 +152,9 @@ def build_notes(
             notes += _date_notes(c, profile)
         if c.role == TEXT:
             count = len(c.facts.get("vocabulary", ()))
-            notes.append(f"taken as text: {c.name} ({'hashed' if hashed else f'{count:,} words'})")
+            notes.append(
+                f"taken as text: {short(c.name)} ({'hashed' if hashed else f'{count:,} words'})"
+            )
     if rare_notes := [
         f"{c.name} ({_count_rare_levels(c, profile)})" for c in columns if c.facts.get("rare")
     ]:
@@ -186,12 +188,12 @@ def _left_out_notes(kinds: dict[str, str], profile: Profile) -> list[str]:
 def _date_notes(column: Column, profile: Profile) -> list[str]:
     """Return notes about the parts of dates, and about ambiguous formats."""
     parts = dict.fromkeys(part.partition("=")[0] for part in column.facts["parts"])
-    notes = [f"taken as dates: {column.name} ({', '.join(parts)})"]
+    notes = [f"taken as dates: {short(column.name)} ({', '.join(parts)})"]
     dates = profile.figures(column.name).dates
     if dates is not None and dates.is_order_ambiguous:
         notes.append(
-            f"{column.name}: the month was taken to come first, which no date decides. Write dates "
-            "as yyyy-mm-dd if the day does"
+            f"{short(column.name)}: the month was taken to come first, which no date decides. "
+            "Write dates as yyyy-mm-dd if the day does"
         )
     return notes
 

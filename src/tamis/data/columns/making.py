@@ -27,7 +27,7 @@ from tamis.data.tables.layout import (
     Column,
     Layout,
 )
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 MAX_LISTED_GAPS = 10  # columns with gaps that a message names
 GAPS = "rows with a gap are left out:"
@@ -216,7 +216,7 @@ class LayoutBuilder:
             if c.role == WORDS and figures.distinct is None:
                 raise ReadError(
                     f"{self.file}: more than {min(MAX_LEVELS, len(figures.levels)):,} different "
-                    f"words in {c.name}. Pass {option('hash_bits', 20)} to hash them, or "
+                    f"words in {short(c.name)}. Pass {option('hash_bits', 20)} to hash them, or "
                     f"{option('kinds', {c.name: 'skip'})}."
                 )
             rules.set_reading_params(c, figures, options.rare, options.decimal)
@@ -290,7 +290,7 @@ class LayoutBuilder:
             empty = {c.name: "text without words" for c in layout.features}
             skipped = {name: "skipped" for name, role in self.user_roles.items() if role == IGNORED}
             first_left_out = list((self.kinds | empty | skipped).items())[:10]
-            reason = "; ".join(f"{name} is {kind}" for name, kind in first_left_out)
+            reason = "; ".join(f"{short(name)} is {kind}" for name, kind in first_left_out)
             raise ReadError(
                 f"{self.file}: no column is left beside the "
                 f"target{f' ({reason})' if reason else ''}. Check {option('target')} and "
@@ -310,7 +310,9 @@ class LayoutBuilder:
         for c, figures in self._columns_with_gaps():
             if c.role == TARGET and self.options.target is not False:
                 n_gaps = _count_rows(figures.gaps)
-                notes.append(f"{NO_TARGET} {c.name} ({n_gaps}, the first in {figures.first_gap})")
+                notes.append(
+                    f"{NO_TARGET} {short(c.name)} ({n_gaps}, the first in {figures.first_gap})"
+                )
         if any("spread" in c.facts for c in self.columns):
             notes.append(f"{UNITS_NOTE}{option('units', 'none')} to take them as they are")
         return notes
@@ -323,7 +325,7 @@ def _count_rows(rows: int) -> str:
 def _list_gaps(gaps: list[tuple[Column, Figures]]) -> str:
     """Return the numbers of gaps of feature columns, and where the first ones are."""
     items = [
-        f"{c.name} ({_count_rows(figures.gaps)}, the first in {figures.first_gap})"
+        f"{short(c.name)} ({_count_rows(figures.gaps)}, the first in {figures.first_gap})"
         for c, figures in gaps
         if c.role in FEATURES
     ]
@@ -360,7 +362,7 @@ def _column_by_number(names: list[str], requested: Any, parameter: str, file: st
     is_number = isinstance(requested, str) and requested.lstrip("-").isdigit()
     if (is_number or isinstance(requested, int)) and -len(names) <= int(requested) < len(names):
         return names[int(requested)]
-    first_names = ", ".join(repr(name[:40]) for name in names[:10])
+    first_names = ", ".join(map(repr, short(names[:10])))
     first_names += ", ..." if len(names) > 10 else ""
     raise ReadError(
         f"{file}: {option(parameter, requested)} is no column of this table; the columns are "

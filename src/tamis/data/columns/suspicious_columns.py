@@ -10,7 +10,7 @@ import numpy as np
 from tamis.data.columns.profile import Figures, Profile
 from tamis.data.tables.layout import NUMBER, TARGET, WORDS, Column
 from tamis.data.tables.values import level_of
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 MAX_INSPECTED_WORDS = 20_000  # different words of a column
 MIN_NUMBERS = 10  # different numbers in a column that is meant as numbers
@@ -35,7 +35,7 @@ def suspicion_notes(
     names = [c.name for c in string_columns if c.name in kinds and c.role != NUMBER]
     figures = {name: profile.figures(name) for name in names}
     signed = [
-        f"{name} ({_example(column_figures.levels)})"
+        f"{short(name)} ({_example(column_figures.levels)})"
         for name, column_figures in figures.items()
         if is_signed_number(column_figures)
     ]
@@ -45,7 +45,7 @@ def suspicion_notes(
             f"{_list_first(signed)}. Write them plainly, as 1234.5"
         )
     mixed = [
-        f"{name} ({odd})"
+        f"{short(name)} ({odd})"
         for name, column_figures in figures.items()
         if (odd := odd_words(column_figures))
     ]
@@ -55,7 +55,7 @@ def suspicion_notes(
             "Leave a field empty where it is a gap"
         )
     large = [
-        f"{c.name} ({len(c.levels):,})"
+        f"{short(c.name)} ({len(c.levels):,})"
         for c in string_columns
         if c.role == WORDS
         and len(c.levels) > MAX_LEVELS
@@ -69,7 +69,7 @@ def suspicion_notes(
             f"{option('kinds', {name: 'text'})} to read its words one by one"
         )
     compared = [c for c in string_columns if c.role in (WORDS, TARGET)]
-    similar = [f"{c.name} ({pair})" for c in compared if (pair := similar_pair(c, profile))]
+    similar = [f"{short(c.name)} ({pair})" for c in compared if (pair := similar_pair(c, profile))]
     if similar:
         yield (
             "words that differ only in blanks or capitals are different levels: "
@@ -133,7 +133,7 @@ def spread_note(columns: list[Column], profile: Profile) -> str:
         return ""
     typical = float(np.median(sorted(spreads.values())[: len(spreads) - 1]))
     large = [
-        f"{name} ({spread:.2g})"
+        f"{short(name)} ({spread:.2g})"
         for name, spread in spreads.items()
         if spread > LARGE_SPREAD_RATIO * typical
     ]

@@ -32,7 +32,7 @@ from tamis.data.tables.layout import (
     TableChunk,
 )
 from tamis.data.tables.values import is_gap, seconds_of, word_of
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 MISSING_TIME = -(1 << 63)  # NumPy's missing time, as a number
 HEAD_ROWS = 200  # rows whose profile `look` returns
@@ -267,8 +267,8 @@ def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ())
         if c.name not in indices:
             if c.role in FEATURES:
                 raise ReadError(
-                    f"{name}: column {c.name!r} is missing; the model needs it. The file has "
-                    f"{', '.join(batch.schema.names[:10])}."
+                    f"{name}: column {short(c.name)!r} is missing; the model needs it. The file "
+                    f"has {', '.join(short(batch.schema.names[:10]))}."
                 )
             continue
         array = batch.column(indices[c.name])
@@ -333,12 +333,12 @@ class ArrowReader:
         for k, column in enumerate(chunk.numeric_names):
             values = chunk.numbers[:, k]
             gap_rows[column] = np.isnan(values)
-            rule = f"in column {column!r} is not finite; all numbers must be. Replace it."
+            rule = f"in column {short(column)!r} is not finite; all numbers must be. Replace it."
             self._refuse(np.isinf(values), is_bad, name, start, rule, values)
             if roles[column] == WEIGHT:
                 rule = (
-                    f"in column {column!r} is negative; weights must be 0 or more. Mend it, or "
-                    "leave the row out."
+                    f"in column {short(column)!r} is negative; weights must be 0 or more. Mend "
+                    "it, or leave the row out."
                 )
                 self._refuse(values < 0, is_bad, name, start, rule, values)
         if self.layout.missing == "error":

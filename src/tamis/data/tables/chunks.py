@@ -9,7 +9,7 @@ from tamis.data.columns import dates
 from tamis.data.options import Options
 from tamis.data.rows import MAX_QUOTED, Position, ReaderState, Rows
 from tamis.data.tables.layout import DATE, TARGET, WEIGHT, Column, Layout, TableChunk
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 
 def wrong_words(chunk: TableChunk, layout: Layout) -> Iterator[tuple[np.ndarray, str]]:
@@ -28,7 +28,7 @@ def wrong_words(chunk: TableChunk, layout: Layout) -> Iterator[tuple[np.ndarray,
             rule = "is neither true nor false" if is_truth_value else "is no number"
         for code in (code for code, value in enumerate(parsed) if value is None):
             word = vocabulary[code][:MAX_QUOTED]
-            yield codes == code, f"{word!r} in column {c.name!r} {rule}. {_advice(c)}"
+            yield codes == code, f"{word!r} in column {short(c.name)!r} {rule}. {_advice(c)}"
 
 
 def _advice(column: Column) -> str:
@@ -50,14 +50,14 @@ def missing_target_message(what: str = "the target or the weight") -> str:
 def gap_message(name: str, role: str, options: Options) -> str:
     """Return the message about a missing entry."""
     if role in (TARGET, WEIGHT):
-        return missing_target_message(f"the {role} {name!r}")
+        return missing_target_message(f"the {role} {short(name)!r}")
     ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
     if options.drop:  # the model determines the meaning of a gap
         return (
-            f"column {name!r} is missing, and the model was trained on rows without gaps. Fill it, "
-            f"or train with {ways}."
+            f"column {short(name)!r} is missing, and the model was trained on rows without gaps. "
+            f"Fill it, or train with {ways}."
         )
-    return f"column {name!r} is missing. Pass {ways}, or fill it."
+    return f"column {short(name)!r} is missing. Pass {ways}, or fill it."
 
 
 def encode_chunk(

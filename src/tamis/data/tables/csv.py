@@ -27,7 +27,7 @@ from tamis.data.tables.layout import (
 )
 from tamis.data.tables.values import GAPS
 from tamis.data.text.window import NUL_MESSAGE, Window
-from tamis.system.spelling import option
+from tamis.system.spelling import option, short
 
 HEAD_ROWS = 200  # rows that decide whether a column is numeric
 _WIDE_ROWS, _FIELD_BYTES, _MAX_WIDE_BYTES = 16, 8, 1 << 25  # of a chunk of a table of many columns
@@ -151,8 +151,8 @@ class RecordReader:
         for c in self.columns:
             if c.name not in header_names and c.role in FEATURES:
                 raise ReadError(
-                    f"{file.window.name}, line 1: column {c.name!r} is missing; the model needs "
-                    f"it. The header has {', '.join(header[:10])}."
+                    f"{file.window.name}, line 1: column {short(c.name)!r} is missing; the model "
+                    f"needs it. The header has {', '.join(short(header[:10]))}."
                 )
         self.numeric: list[str] = []
         self.string_names: list[str] = []
@@ -258,7 +258,7 @@ class RecordReader:
             message = gap_message(name, role, self.options)
         else:
             width = len(self.header)
-            fields = {"word": word, "name": name, "column": column, "width": width}
+            fields = {"word": word, "name": short(name), "column": column, "width": width}
             message = _MESSAGES[reason].format(**fields, categorical=option("categorical", [name]))
         self.state.refuse(f"{message_start}: {message}")
 
@@ -339,24 +339,24 @@ def read_header(window: Window, options: Options) -> tuple[list[str], str]:
         fields = next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise ReadError(
-            f"{window.name}, line 1: the header {line[:40]!r} cannot be read ({error}). Check its "
-            "quotes, and that it is one line."
+            f"{window.name}, line 1: the header {short(line)!r} cannot be read ({error}). Check "
+            "its quotes, and that it is one line."
         ) from None
     names = [name.strip() for name in fields]
     if len(names) == 1 and not options.drop:  # a model with one column needs no target
         raise ReadError(
-            f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass "
+            f"{window.name}, line 1: one column only, {short(names[0])!r}. Pass "
             f"{option('delimiter', ...)} if another character separates the fields."
         )
     if all(_is_number(name) for name in names):
         raise ReadError(
-            f"{window.name}, line 1: the header holds numbers alone, {line[:40]!r}. Put a line "
+            f"{window.name}, line 1: the header holds numbers alone, {short(line)!r}. Put a line "
             "with the columns' names first."
         )
     if len(set(names)) < len(names):
         repeated = Counter(names).most_common(1)[0][0]
         raise ReadError(
-            f"{window.name}, line 1: two columns are named {repeated[:40]!r}. Names must differ; "
+            f"{window.name}, line 1: two columns are named {short(repeated)!r}. Names must differ; "
             "rename one."
         )
     window.advance(stop, 1)

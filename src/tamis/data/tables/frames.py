@@ -33,6 +33,7 @@ from tamis.data.tables.values import (
     seconds_of,
     word_of,
 )
+from tamis.system.spelling import short
 
 
 def is_frame(X: Any) -> bool:
@@ -76,8 +77,8 @@ def _by_name(columns: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
         word = str(name)
         if word in by_name:
             raise ReadError(
-                f"two columns have the same name as a word: {first_names[word]!r:.60} and "
-                f"{name!r:.60}. Rename one."
+                f"two columns have the same name as a word: {short(first_names[word])!r} and "
+                f"{short(name)!r}. Rename one."
             )
         by_name[word], first_names[word] = values, name
     return by_name
@@ -120,8 +121,8 @@ class Field:
     def _refuse_values(self, why: str) -> NoReturn:
         """Refuse a column whose rows are not single values."""
         raise ReadError(
-            f"column {self.name!r} {why}, where a column has one number or word a row. Give each "
-            f"part a column of its own, or leave the column out."
+            f"column {short(self.name)!r} {why}, where a column has one number or word a row. Give "
+            "each part a column of its own, or leave the column out."
         )
 
     def floats(self) -> np.ndarray:
@@ -132,8 +133,8 @@ class Field:
         if None in parsed:
             word = self.values[parsed.index(None)]
             raise ReadError(
-                f"{str(word)[:40]!r} in column {self.name!r} is no number. Pass a column of "
-                "numbers, as the model was trained on."
+                f"{short(str(word))!r} in column {short(self.name)!r} is no number. Pass a column "
+                "of numbers, as the model was trained on."
             )
         return np.array(parsed, dtype=float)
 
@@ -226,8 +227,8 @@ def encode_frame(X: Any, layout: Layout, gaps: tuple[str, ...] = ()) -> sp.csr_a
     for c in layout.features:
         if c.name not in columns_by_name:
             raise ReadError(
-                f"column {c.name!r} is missing; the model needs it. The frame has "
-                f"{', '.join(list(columns_by_name)[:10]) or 'no columns'}."
+                f"column {short(c.name)!r} is missing; the model needs it. The frame has "
+                f"{', '.join(short(list(columns_by_name)[:10])) or 'no columns'}."
             )
     fields = {c.name: Field(c.name, columns_by_name[c.name], gaps) for c in layout.features}
     chunk = part_of(fields, layout.features)
@@ -236,7 +237,7 @@ def encode_frame(X: Any, layout: Layout, gaps: tuple[str, ...] = ()) -> sp.csr_a
     if np.isinf(chunk.numbers).any():
         name = chunk.numeric_names[int(np.argmax(np.isinf(chunk.numbers).any(axis=0)))]
         raise ReadError(
-            f"the frame: a number in column {name!r} is infinite (inf); all must be finite. "
+            f"the frame: a number in column {short(name)!r} is infinite (inf); all must be finite. "
             "Replace it."
         )
     if layout.missing == "error":
@@ -254,7 +255,7 @@ def _refuse_gaps(chunk: TableChunk, layout: Layout) -> None:
     }
     text_names = {c.name for c in layout.features if c.role == TEXT}
     gaps |= {n: int((w.codes < 0).sum()) for n, w in chunk.strings.items() if n not in text_names}
-    listed = [f"{name} ({count} rows)" for name, count in gaps.items() if count]
+    listed = [f"{short(name)} ({count} rows)" for name, count in gaps.items() if count]
     if listed:
         raise ReadError(
             f"the frame has gaps (NaN or nothing) in {', '.join(listed[:10])}, and was fitted "

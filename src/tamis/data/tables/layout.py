@@ -11,6 +11,7 @@ from tamis.data.columns import texts
 from tamis.data.columns.dates import VALUES, DateEncoding
 from tamis.data.tables.values import TRUTH_VALUES, comma_number, level_of, spellings_of
 from tamis.data.text.words import SEED, hash_of, pack_rows
+from tamis.system.spelling import short
 
 NUMBER, WORDS, DATE, TEXT = "number", "words", "date", "text"
 TARGET, WEIGHT, IGNORED = "target", "weight", "ignored"
@@ -228,7 +229,7 @@ class Layout:
             unseen, rows = counts.get(c.name, (0, 0))
             rare = float(c.facts.get("rare") or 0.0)  # fraction of such rows in training
             if unseen > (0.5 + 0.5 * rare) * rows:
-                listed.append(f"{c.name!r} ({unseen:,} of {rows:,} rows)")
+                listed.append(f"{short(c.name)!r} ({unseen:,} of {rows:,} rows)")
         if not listed:
             return ""
         more = f" and {len(listed) - 5} more columns" if len(listed) > 5 else ""

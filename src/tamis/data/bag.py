@@ -147,9 +147,8 @@ def _from_npz(path: Path, vocabulary) -> tuple[sp.csr_array, list[str]]:
                 "of counts. Save a CSR matrix."
             )
         X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-        X.check_format(
-            full_check=True
-        )  # a column out of range would be an invalid memory access later
+        # A column out of range would be an invalid memory access later.
+        X.check_format(full_check=True)
         if not np.isfinite(X.data).all():
             raise ReadError(
                 f"{path}: a count is nan or infinite; all numbers must be finite. Replace it and "

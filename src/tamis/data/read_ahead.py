@@ -7,10 +7,6 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 _END = object()
-_CHUNK_BYTES, _MAX_CHUNKS = (
-    1 << 20,
-    6,
-)  # decompressed bytes of a chunk; chunks ahead
 
 
 def read_ahead(make: Callable[[], Iterator], depth: int = 2) -> Generator:
@@ -58,6 +54,9 @@ def read_ahead(make: Callable[[], Iterator], depth: int = 2) -> Generator:
             while True:
                 pending.get_nowait()  # the worker may be waiting for a free slot
         worker.join()
+
+
+_CHUNK_BYTES, _MAX_CHUNKS = 1 << 20, 6  # decompressed bytes of a chunk, and chunks read ahead
 
 
 class DecompressedReader:

@@ -106,9 +106,8 @@ class ReaderState:
     dropped: int = 0  # entries in columns that are not in the schema
     skipped: list[int] | None = None  # of the current chunk, as in Rows; None: not recorded
     n_zero_columns: int = 0  # lines refused because of a column 0
-    unseen: dict[str, np.ndarray] = field(
-        default_factory=dict
-    )  # by category: rows with an unseen level, and all rows
+    # By category: number of rows with an unseen level, and of all rows.
+    unseen: dict[str, np.ndarray] = field(default_factory=dict)
 
     def refuse(self, message: str, kind: type[ReadError] = ReadError) -> None:
         """Raise the error of a bad line, or count the line if bad lines are skipped."""

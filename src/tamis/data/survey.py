@@ -38,9 +38,8 @@ class Survey:
     features: int = 0
     nonzeros: int = 0
     longest: int = 0  # nonzeros of the longest row
-    labels: dict = field(
-        default_factory=dict
-    )  # rows of each target; empty if there are too many targets
+    # Number of rows of each target; empty if there are too many targets.
+    labels: dict = field(default_factory=dict)
     many: bool = False  # whether there are too many different targets to count
     whole: bool = True  # whether all targets are whole numbers (or words)
     words: bool = False  # whether targets are words

@@ -27,14 +27,12 @@ class State:
     chunks: int = 0
     position: Position | None = None  # in the current pass; None at its start
     mark: int = 0  # number of rows at the next entry of the history
-    charged: list[float] = field(
-        default_factory=lambda: list(NO_SUMS)
-    )  # sums of progressive losses
+    # Sums of the progressive losses.
+    charged: list[float] = field(default_factory=lambda: list(NO_SUMS))
     met: list[list] = field(default_factory=list)  # [target, weight] pairs that the baseline knows
     history: list[dict] = field(default_factory=list)
-    facts: dict = field(
-        default_factory=dict
-    )  # decisions of the source: base, several, labels, n_features
+    # Decisions of the source: base, several, labels, n_features.
+    facts: dict = field(default_factory=dict)
 
 
 # --------------------------------------------------------------------------- the fields

@@ -143,11 +143,8 @@ class ArraysReader:
                 count = max(
                     1, int(np.searchsorted(ends, entries_read + CHUNK_ENTRIES, side="right"))
                 )
-                chunk_ends, ends, n_entries = (
-                    ends[:count] - entries_read,
-                    ends[count:],
-                    int(ends[count - 1]) - entries_read,
-                )
+                n_entries = int(ends[count - 1]) - entries_read
+                chunk_ends, ends = ends[:count] - entries_read, ends[count:]
                 self._check_row_size(n_entries, name, rows_read)
                 values, columns = data.read_rows(n_entries), indices.read_rows(n_entries)
                 labels = None if targets is None else targets.read_rows(count)

@@ -30,11 +30,6 @@ from tamis.data.text.window import NUL_MESSAGE, Window
 from tamis.system.spelling import option, short
 
 HEAD_ROWS = 200  # rows that decide whether a column is numeric
-_WIDE_ROWS, _FIELD_BYTES, _MAX_WIDE_BYTES = 16, 8, 1 << 25  # of a chunk of a table of many columns
-DELIMITERS = (",", ";", "\t", "|")
-_MAX_INSPECTED_LINES = (
-    1000  # lines with a word in a column of numbers, all columns of which are looked at
-)
 _MESSAGES = {
     scan.TOO_MANY_FIELDS: "the record has more than {width} fields, as many as the header. Quote "
     "fields that hold the delimiter, or pass another.",
@@ -275,7 +270,7 @@ class RecordReader:
                 yield name
 
     def _table_chunk(self, window: Window, count: int) -> TableChunk:
-        """What a chunk holds, by column."""
+        """Return the records in the buffers by column."""
         buffers = self.buffers
         strings = {}
         for k, name in enumerate(self.string_names):
@@ -306,6 +301,9 @@ class RecordReader:
         return word.replace('""', '"') if escaped else word
 
 
+_WIDE_ROWS, _FIELD_BYTES, _MAX_WIDE_BYTES = 16, 8, 1 << 25  # of a chunk with many columns
+
+
 def chunk_bytes_of(names: list[str], options: Options) -> int:
     """Return the bytes of a chunk: wide tables get several rows, as each column has a cost."""
     wide_bytes = _WIDE_ROWS * _FIELD_BYTES * len(names)
@@ -313,6 +311,9 @@ def chunk_bytes_of(names: list[str], options: Options) -> int:
 
 
 # --------------------------------------------------------------------------- before the first chunk
+DELIMITERS = (",", ";", "\t", "|")
+
+
 def detect_delimiter(header: str) -> str:
     """Return the delimiter that occurs most often outside quotes in a header; a comma in a tie."""
     unquoted = re.sub(r'"[^"]*"', "", header)
@@ -420,6 +421,11 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
     if not options.delimiter and file.delimiter != ",":
         notes.append(f"fields are separated by {file.delimiter!r}")
     return First(names, is_string, notes, profile)
+
+
+# Lines with a word in a numeric column that are searched for words in all numeric columns. The scan
+# stops at the first bad field of a line, so that each column with words would need one reading.
+_MAX_INSPECTED_LINES = 1000
 
 
 def read_profile(

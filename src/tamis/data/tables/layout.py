@@ -249,9 +249,7 @@ class Layout:
     def date_encoding(self, column: Column) -> DateEncoding:
         """Return the encoding of a column of dates."""
         parts, offset = self.level_indices[column.name], self.places[column.name]
-        return DateEncoding.of_facts(
-            column.facts, {chunk: offset + k for chunk, k in parts.items()}
-        )
+        return DateEncoding.of_facts(column.facts, {part: offset + k for part, k in parts.items()})
 
     def _encode_text(self, column: Column, codes, vocabulary) -> sp.csr_array:
         """Return the TF-IDF values of texts as CSR."""

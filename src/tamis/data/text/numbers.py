@@ -197,11 +197,8 @@ def overflows(text, pos):
     """
     while text[pos] == MINUS or text[pos] == PLUS or text[pos] == ZERO:
         pos += ONE
-    first, in_integer_part, n_integer_digits = (
-        pos,
-        True,
-        0,
-    )  # `n_integer_digits`: digits before the point, less the zeros after it
+    # `n_integer_digits`: digits before the point, or less the zeros right after it.
+    first, in_integer_part, n_integer_digits = pos, True, 0
     while text[pos] - ZERO <= 9 or text[pos] == POINT:
         in_integer_part = in_integer_part and text[pos] != POINT
         n_integer_digits += in_integer_part

@@ -193,10 +193,8 @@ class SvmlightReader:
         width = options.columns or max(state.width, 1)
         shape = (buffers.rows, max(width, state.width) if options.drop else width)
         indptr = buffers.indptr[: buffers.rows + 1].astype(buffers.index_type)
-        data, indices = (
-            buffers.data[: buffers.n_entries].copy(),
-            buffers.indices[: buffers.n_entries].copy(),
-        )
+        data = buffers.data[: buffers.n_entries].copy()
+        indices = buffers.indices[: buffers.n_entries].copy()
         X = sp.csr_array((data, indices, indptr), shape=shape)
         label_counts = np.diff(buffers.label_ends[: buffers.rows + 1].astype(np.int64))
         queries = buffers.queries[: buffers.rows].copy() if buffers.has_queries else None

@@ -248,12 +248,8 @@ def scan_svmlight(text, text_range, index_rules, counters, arrays):
     bounds = base, n_columns, mask, np.uint64(2 ** (8 * indices.itemsize - 1) - 1)
     reason, error_pos = DONE, pos
     while pos < stop and n_rows < max_rows:
-        line_start, labels_before, entries_before, fallback_before = (
-            pos,
-            n_labels,
-            n_entries,
-            n_fallback,
-        )
+        line_start, labels_before = pos, n_labels
+        entries_before, fallback_before = n_entries, n_fallback
         pos = skip_blanks(text, pos)
         if text[pos] == END or text[pos] == HASH:
             pos = find_end(text, pos) + ONE
@@ -287,22 +283,15 @@ def scan_svmlight(text, text_range, index_rules, counters, arrays):
                 fallback_spans,
             )
         if reason != DONE:
-            pos, n_labels, n_entries, n_fallback = (
-                line_start,
-                labels_before,
-                entries_before,
-                fallback_before,
-            )
+            pos, n_labels = line_start, labels_before
+            n_entries, n_fallback = entries_before, fallback_before
             break
         pos = find_end(text, pos) + ONE
         lines_before[n_rows] = n_lines
         n_lines += ONE
         n_rows += ONE
-        is_unsorted, has_queries, width = (
-            is_unsorted | row_is_unsorted,
-            has_queries | row_has_query,
-            max(width, row_width),
-        )
+        is_unsorted, has_queries = is_unsorted | row_is_unsorted, has_queries | row_has_query
+        width = max(width, row_width)
         label_ends[n_rows], indptr[n_rows] = n_labels, n_entries
     return (
         pos,

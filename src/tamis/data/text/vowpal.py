@@ -121,11 +121,8 @@ class VowpalReader:
         }
 
     def _scan(self, window: Window, stop: int, chunk: dict) -> int:
-        pos, max_rows, mask = (
-            window.begin,
-            self.options.chunk_rows,
-            (1 << self.options.hash_bits) - 1,
-        )
+        pos, max_rows = window.begin, self.options.chunk_rows
+        mask = (1 << self.options.hash_bits) - 1
         while pos < stop and chunk["rows"] < max_rows:
             rows_before = chunk["rows"]
             text_range = (UINT64(pos), UINT64(stop), UINT64(max_rows))
@@ -176,10 +173,8 @@ class VowpalReader:
             (chunk["data"][:n_entries].copy(), chunk["columns"][:n_entries].copy(), indptr),
             shape=(n_rows, 1 << self.options.hash_bits),
         )
-        labels, weights = (
-            chunk["labels"][:n_rows].copy(),
-            chunk["weights"][:n_rows].copy() if chunk["has_weights"] else None,
-        )
+        labels = chunk["labels"][:n_rows].copy()
+        weights = chunk["weights"][:n_rows].copy() if chunk["has_weights"] else None
         unlabelled_rows = np.flatnonzero(np.isnan(labels) & (self.options.target is not False))
         no_label = _NO_LABEL.format(unlabelled=option("target", False))
         faults = dict.fromkeys(nonfinite_rows(X), _SUM_OVERFLOW) | dict.fromkeys(
@@ -188,14 +183,11 @@ class VowpalReader:
         if faults:
             for row in sorted(faults):
                 self.state.refuse(
-                    f"{name}, line {first_line + int(chunk['where'][row])}: {faults[row]}"
+                    f"{name}, line {first_line + int(chunk['lines_before'][row])}: {faults[row]}"
                 )
             is_bad = np.isin(np.arange(n_rows), list(faults))
             self.state.skip_rows(is_bad)
-            X, labels, weights = (
-                X[~is_bad],
-                labels[~is_bad],
-                None if weights is None else weights[~is_bad],
-            )
+            X, labels = X[~is_bad], labels[~is_bad]
+            weights = None if weights is None else weights[~is_bad]
         line, skipped = first_line + int(chunk["lines_before"][0]), self.state.end_chunk()
         return Rows(X, labels, line, weights, None, name, after, skipped)

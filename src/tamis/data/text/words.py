@@ -84,11 +84,8 @@ def join_repeats(indptr, indices, data):
     the number of the row, shows that no two columns share a slot; only the others need `join_row`.
     """
     one, n_marks, long_row = np.uint64(1), np.uint64(255), np.uint64(256)
-    slot_marks, hash_table, out = (
-        np.zeros(1 << 14, np.uint8),
-        np.empty(1 << 10, np.uint64),
-        np.uint64(0),
-    )
+    slot_marks, hash_table = np.zeros(1 << 14, np.uint8), np.empty(1 << 10, np.uint64)
+    out = np.uint64(0)
     row_start = indptr[0]
     for i in range(np.uint64(indptr.shape[0]) - one):
         row_end, may_repeat = indptr[i + one], indptr[i + one] - row_start > long_row

@@ -110,17 +110,17 @@ def _triples(chunk: bytes, path: Path, n_entries: int, shape, n_stored: int) -> 
     if n_entries + len(numbers) // 3 > n_stored:
         raise ReadError(f"{path}: more entries than its third line promises, {n_stored}.")
     triples = numbers.reshape(-1, 3).T - np.array([[1], [1], [0]])
-    for what, column, limit in (
+    for quantity, column, limit in (
         ("document", triples[0], shape[0]),
         ("word", triples[1], shape[1]),
         ("count", triples[2], MAX_COUNT),
     ):
         wrong = np.flatnonzero((column < 0) | (column >= limit))
         if len(wrong):
-            value = int(column[wrong[0]]) + (what != "count")
+            value = int(column[wrong[0]]) + (quantity != "count")
             low, high = "below the least", f"beyond the {limit} that its head promises"
             rule = low if column[wrong[0]] < 0 else high
-            raise ReadError(f"{path}, entry {n_entries + wrong[0] + 1}: {what} {value} {rule}.")
+            raise ReadError(f"{path}, entry {n_entries + wrong[0] + 1}: {quantity} {value} {rule}.")
     return triples.astype(np.int32)
 
 

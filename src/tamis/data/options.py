@@ -86,12 +86,12 @@ def check_options(keywords: Mapping[str, Any]) -> None:
             f"{parameter('delimiter', 'open_rows')} must be one character. Got "
             f"{delimiter!r} instead."
         )
-    for name, least in MIN_VALUES.items():
+    for name, minimum in MIN_VALUES.items():
         value = keywords[name]
-        if value is not None and not (isinstance(value, int) and value >= least):
+        if value is not None and not (isinstance(value, int) and value >= minimum):
             raise ValueError(
                 f"{parameter(name, 'open_rows')} must be a whole number of at least "
-                f"{least}. Got {value!r} instead."
+                f"{minimum}. Got {value!r} instead."
             )
     check_kinds(keywords["kinds"])
 

@@ -113,12 +113,12 @@ class RowSource:
             self.survey()
         self._detect_base()
         is_empty = True
-        for rows, state, done in self._chunks_from(position):
+        for rows, state, bytes_read in self._chunks_from(position):
             self.base, self.bad, self.dropped = state.base, state.bad, state.dropped
             self.unseen, self.skipped_last = state.unseen, len(state.skipped or ())
             if rows is None:
                 continue
-            self.done, is_empty = done, False
+            self.done, is_empty = bytes_read, False
             if self.several is None:
                 self.several = state.several
                 if self.several:
@@ -253,9 +253,9 @@ class RowSource:
         take at most `memory` bytes, they stay in memory for the next reading, which then opens no
         file.
         """
-        known = self.surveyed
-        if known is not None and (not columns or known.counts is not None) and watch is None:
-            return known
+        stored = self.surveyed
+        if stored is not None and (not columns or stored.counts is not None) and watch is None:
+            return stored
         result = self.look(columns, tell, watch, memory)
         if not result.rows:
             raise self._no_rows_error()

@@ -27,20 +27,22 @@ def reads_twice(model: Any, rows: Iterable) -> bool:
 class Readings:
     """Training of a model by two readings and a fit."""
 
-    def __init__(self, walk: Any, memory: int, progress: bool | str):
-        self.walk, self.model, self.source = walk, walk.model, walk.source
+    def __init__(self, trainer: Any, memory: int, progress: bool | str):
+        self.trainer, self.model, self.source = trainer, trainer.model, trainer.source
         self.memory, self.progress = memory * 10**6, progress
 
     def run(self) -> None:
         """Read twice, fit, and write the history."""
-        first = self._first()
-        if self.walk.target_range.is_active:
+        statistics = self._first()
+        if self.trainer.target_range.is_active:
             refuse_constant(self.model, self.source)
         with Progress("looking at a sample", 0, self.progress):
-            second_reading = self.model._second_reading(first, self.memory)
-        del first  # free the sums of all columns
+            second_reading = self.model._second_reading(statistics, self.memory)
+        del statistics  # free the sums of all columns
         for chunk in self._chunks("second reading"):
-            targets = self.walk._as_classes(chunk) if self.walk._takes_classes() else chunk.targets
+            targets = (
+                self.trainer._as_classes(chunk) if self.trainer._takes_classes() else chunk.targets
+            )
             second_reading.add(chunk._replace(targets=targets))
         with Progress("fit", 0, self.progress):
             self.model._fit_kept(second_reading)
@@ -52,7 +54,7 @@ class Readings:
         }
         entry |= {
             "nonzeros": len(self.model.support_),
-            **self.walk.validator.held_out_error(self.model),
+            **self.trainer.validator.held_out_error(self.model),
         }
         self.model.train_history_ = [entry]
         if self.source is not None:
@@ -61,23 +63,23 @@ class Readings:
     def _first(self) -> Any:
         """Return the statistics of the first reading, or of a survey made for this model."""
         if self.source is None:
-            first = self.model._first_reading(self.memory)
+            statistics = self.model._first_reading(self.memory)
             for chunk in self._chunks("first reading"):
-                first.add(chunk)
-            if first.contrasts is None:
+                statistics.add(chunk)
+            if statistics.contrasts is None:
                 raise ReadError("no rows: there is no chunk with a row in it.")
-            return first
+            return statistics
         survey = self.source.surveyed
         if survey is None or survey.beside is None:
             survey = first_reading(self.source, self.model, self.memory, self.progress)
-        first, survey.beside = survey.beside, None
-        return first
+        statistics, survey.beside = survey.beside, None
+        return statistics
 
     def _chunks(self, label: str) -> Iterator[Rows]:
         """Yield the chunks of a reading, with a progress bar."""
         total, rows = self.source.total if self.source else 0, 0
         with Progress(label, total, self.progress) as progress_bar:
-            for chunk in self.walk._chunks(None):
+            for chunk in self.trainer._chunks(None):
                 if chunk.X.shape[0]:
                     yield chunk
                 rows += chunk.X.shape[0]

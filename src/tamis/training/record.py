@@ -76,12 +76,12 @@ _TARGET_WEIGHTS = Rule(
     lambda value: (
         isinstance(value, list)
         and all(
-            isinstance(one, list)
-            and len(one) == 2
-            and type(one[0]) in (int, float, str, bool)
-            and type(one[1]) is float
-            and one[1] >= 0.0
-            for one in value
+            isinstance(item, list)
+            and len(item) == 2
+            and type(item[0]) in (int, float, str, bool)
+            and type(item[1]) is float
+            and item[1] >= 0.0
+            for item in value
         )
     ),
 )
@@ -91,7 +91,9 @@ _HISTORY = Rule(
 )
 _LABELS = Rule(
     "a list of labels",
-    lambda value: isinstance(value, list) and all(type(one) in (int, float, str) for one in value),
+    lambda value: (
+        isinstance(value, list) and all(type(item) in (int, float, str) for item in value)
+    ),
 )
 _BOOLEAN = Rule("true or false", lambda value: isinstance(value, bool))
 _BASE = Rule("0 or 1", lambda value: type(value) is int and value in (0, 1))

@@ -140,17 +140,17 @@ def train(
         checkpoint=checkpoint,
         validate=validate,
     )
-    walk = Walk(model, rows, passes, validate, every)
-    take_files(model, getattr(walk.source, "files", ()), checkpoint)
+    trainer = Walk(model, rows, passes, validate, every)
+    take_files(model, getattr(trainer.source, "files", ()), checkpoint)
     if twice:
-        Readings(walk, memory, progress).run()
+        Readings(trainer, memory, progress).run()
         return model
     # The caller has locked the folder, and releases it after further work.
     if checkpoint is None or isinstance(checkpoint, Folder):
-        walk.run(checkpoint, progress)
+        trainer.run(checkpoint, progress)
         return model
     with Folder(checkpoint) as folder:
-        walk.run(folder, progress)
+        trainer.run(folder, progress)
     return model
 
 

@@ -77,9 +77,9 @@ class DateEncoding(NamedTuple):
     parts: dict[str, int]
 
     @classmethod
-    def of_facts(cls, facts: dict[str, Any], parts: dict[str, int]) -> "DateEncoding":
+    def of_facts(cls, params: dict[str, Any], parts: dict[str, int]) -> "DateEncoding":
         """Return the encoding from the parameters of a table's column."""
-        return cls(facts["written"], facts["first"], facts["last"], parts)
+        return cls(params["written"], params["first"], params["last"], parts)
 
     @property
     def span(self) -> float:

@@ -27,40 +27,40 @@ ID_PATTERN = re.compile(r"(^|.*[_ .-])(id|ids|uuid|guid|index|key|rowid|row_id)$
 CAMEL_CASE_ID_PATTERN = re.compile(r".*[a-z](Id|ID)$")
 
 
-def kind_of(figures: Figures, decimal: str = ".") -> str:
+def kind_of(summary: Figures, decimal: str = ".") -> str:
     """Return the kind of a column from its summary: a role, or the reason why it is left out."""
-    filled = figures.rows - figures.gaps
+    filled = summary.rows - summary.gaps
     if not filled:
         return EMPTY
-    if figures.distinct == 1 and not figures.gaps and filled > 1:
+    if summary.distinct == 1 and not summary.gaps and filled > 1:
         return CONSTANT
-    if figures.number:
-        return IDENTIFIER if _is_row_number(figures, filled) else NUMBER
-    if figures.is_truth_value or (figures.is_comma_number and decimal == ","):
+    if summary.number:
+        return IDENTIFIER if _is_row_number(summary, filled) else NUMBER
+    if summary.is_truth_value or (summary.is_comma_number and decimal == ","):
         return NUMBER
-    if figures.dates is not None:
+    if summary.dates is not None:
         return DATE
-    if figures.tokens >= MIN_TEXT_TOKENS and figures.distinct_fraction > MIN_TEXT_DISTINCT:
+    if summary.tokens >= MIN_TEXT_TOKENS and summary.distinct_fraction > MIN_TEXT_DISTINCT:
         return TEXT
-    if figures.length > LONG_TEXT and figures.distinct_fraction > MIN_TEXT_DISTINCT:
+    if summary.length > LONG_TEXT and summary.distinct_fraction > MIN_TEXT_DISTINCT:
         return TEXT
     if (
         filled >= MIN_IDENTIFIER_ROWS
-        and figures.distinct_fraction > NEARLY_ALL_DISTINCT
-        and figures.tokens < MIN_TEXT_TOKENS
+        and summary.distinct_fraction > NEARLY_ALL_DISTINCT
+        and summary.tokens < MIN_TEXT_TOKENS
     ):
         return IDENTIFIER
     return WORDS
 
 
-def _is_row_number(figures: Figures, filled: int) -> bool:
+def _is_row_number(summary: Figures, filled: int) -> bool:
     """Return whether a column of whole numbers counts the rows."""
-    if not figures.is_integer or filled < MIN_IDENTIFIER_ROWS or figures.gaps:
+    if not summary.is_integer or filled < MIN_IDENTIFIER_ROWS or summary.gaps:
         return False
-    if figures.is_consecutive:
+    if summary.is_consecutive:
         return True
-    sample = [] if figures.sample is None else figures.sample.tolist()
-    return is_id_name(figures.name) and len(set(sample)) == len(sample)
+    sample = [] if summary.sample is None else summary.sample.tolist()
+    return is_id_name(summary.name) and len(set(sample)) == len(sample)
 
 
 def is_id_name(name: str) -> bool:
@@ -68,31 +68,31 @@ def is_id_name(name: str) -> bool:
     return bool(ID_PATTERN.match(name) or CAMEL_CASE_ID_PATTERN.match(name))
 
 
-def set_reading_params(column: Column, figures: Figures, rare: int | None, decimal: str) -> None:
+def set_reading_params(column: Column, summary: Figures, rare: int | None, decimal: str) -> None:
     """Set the parameters for reading a column in its role."""
     if column.role == NUMBER and column.words:
         number_format = (
-            "flags" if figures.is_truth_value else "commas" if decimal == "," else "plain"
+            "flags" if summary.is_truth_value else "commas" if decimal == "," else "plain"
         )
         column.facts["as"] = number_format
     elif column.role == DATE:
-        if figures.dates is None:
-            examples = ", ".join(repr(short(word)) for word, _ in figures.top[:3])
+        if summary.dates is None:
+            examples = ", ".join(repr(short(word)) for word, _ in summary.top[:3])
             raise ReadError(
                 f"column {short(column.name)!r} was asked to be a date, but not all its words are "
                 f"dates of one format; it has {examples}. Pass "
                 f"{option('kinds', {column.name: 'category'})}, or write dates as yyyy-mm-dd."
             )
-        column.facts |= figures.dates.facts()
+        column.facts |= summary.dates.facts()
     elif column.role == WORDS:
         min_rows = (
             rare
             if rare is not None
             else MIN_LEVEL_ROWS
-            if figures.rows >= MIN_RARE_TABLE_ROWS
+            if summary.rows >= MIN_RARE_TABLE_ROWS
             else 1
         )
-        levels = count_levels(figures)
+        levels = count_levels(summary)
         frequent = {level for level, count in levels.items() if count >= min_rows}
         if not frequent or len(frequent) == len(levels):
             frequent = set(levels)
@@ -103,29 +103,29 @@ def set_reading_params(column: Column, figures: Figures, rare: int | None, decim
         column.levels = sorted(frequent)
 
 
-def count_levels(figures: Figures) -> Counter[str]:
+def count_levels(summary: Figures) -> Counter[str]:
     """Return the number of rows of each level of a category."""
     levels: Counter[str] = Counter()
-    for word, count in figures.levels.items():
+    for word, count in summary.levels.items():
         levels[level_of(word)] += count
     return levels
 
 
-def set_standardization(column: Column, figures: Figures) -> None:
+def set_standardization(column: Column, summary: Figures) -> None:
     """Set centre and standard deviation of a numeric column; mostly zero ones are not centred."""
-    spread = figures.spread
-    if spread > 0 and spread < float("inf"):
-        filled = figures.rows - figures.gaps
-        centre = figures.mean if 2 * figures.zeros < filled else 0.0
-        column.facts |= {"centre": centre, "spread": spread}
+    std = summary.spread
+    if std > 0 and std < float("inf"):
+        filled = summary.rows - summary.gaps
+        centre = summary.mean if 2 * summary.zeros < filled else 0.0
+        column.facts |= {"centre": centre, "spread": std}
 
 
 # --------------------------------------------------------------------------- notes
 def list_names(names: Iterable[str]) -> str:
     """Return the first names of columns as a list for a message."""
     names = list(names)
-    first = ", ".join(short(name) or "''" for name in names[:MAX_LISTED])
-    return first if len(names) <= MAX_LISTED else f"{first}, ... ({len(names)} columns)"
+    first_names = ", ".join(short(name) or "''" for name in names[:MAX_LISTED])
+    return first_names if len(names) <= MAX_LISTED else f"{first_names}, ... ({len(names)} columns)"
 
 
 def build_notes(
@@ -187,8 +187,8 @@ def _left_out_notes(kinds: dict[str, str], profile: Profile) -> list[str]:
 
 def _date_notes(column: Column, profile: Profile) -> list[str]:
     """Return notes about the parts of dates, and about ambiguous formats."""
-    parts = dict.fromkeys(part.partition("=")[0] for part in column.facts["parts"])
-    notes = [f"taken as dates: {short(column.name)} ({', '.join(parts)})"]
+    kinds_of_parts = dict.fromkeys(part.partition("=")[0] for part in column.facts["parts"])
+    notes = [f"taken as dates: {short(column.name)} ({', '.join(kinds_of_parts)})"]
     dates = profile.figures(column.name).dates
     if dates is not None and dates.is_order_ambiguous:
         notes.append(
@@ -208,9 +208,9 @@ def _looks_like_comma_numbers(profile: Profile, name: str) -> bool:
     column = profile.strings.get(name)
     if column is None or column.numeric_summary is not None:  # the latter is read as numbers
         return False
-    figures = profile.figures(name)
+    summary = profile.figures(name)
     return (
-        figures.is_comma_number
-        and any("," in w for w in figures.levels)
-        and not is_signed_number(figures)
+        summary.is_comma_number
+        and any("," in w for w in summary.levels)
+        and not is_signed_number(summary)
     )

@@ -166,10 +166,10 @@ class LayoutBuilder:
         for c in self.columns:
             if c.role != NUMBER or c.words:
                 continue
-            figures = head.profile.figures(c.name)
-            if figures.gaps and (self.options.missing == "error" or figures.gaps == figures.rows):
+            summary = head.profile.figures(c.name)
+            if summary.gaps and (self.options.missing == "error" or summary.gaps == summary.rows):
                 return True
-            if rules.kind_of(figures) == rules.IDENTIFIER and self.may_become_string(c.name):
+            if rules.kind_of(summary) == rules.IDENTIFIER and self.may_become_string(c.name):
                 return True
         return False
 
@@ -177,8 +177,8 @@ class LayoutBuilder:
         """Detect text columns by the first rows if words are hashed, as there may be no profile."""
         for c in self.columns if self.options.hash_bits else ():
             if c.role == WORDS and c.name not in self.user_roles:
-                figures = head.profile.figures(c.name)
-                c.role = TEXT if rules.kind_of(figures) == TEXT else WORDS
+                summary = head.profile.figures(c.name)
+                c.role = TEXT if rules.kind_of(summary) == TEXT else WORDS
 
     def may_become_string(self, name: str) -> bool:
         """Return whether a numeric column may become a string column."""
@@ -192,14 +192,14 @@ class LayoutBuilder:
         for c in self.columns:
             if c.role == IGNORED:
                 continue
-            figures = profile.figures(c.name)
+            summary = profile.figures(c.name)
             if c.role in (TARGET, WEIGHT):
-                self._set_target_params(c, figures)
+                self._set_target_params(c, summary)
                 continue
             if c.name not in self.user_roles and not (
                 c.role == WORDS and options.categorical == "all"
             ):
-                self.kinds[c.name] = rules.kind_of(figures, options.decimal)
+                self.kinds[c.name] = rules.kind_of(summary, options.decimal)
         if (
             all(kind == rules.CONSTANT for kind in self.kinds.values())
             and not self.has_user_features()
@@ -208,20 +208,20 @@ class LayoutBuilder:
         for c in self.columns:
             if c.role in (IGNORED, TARGET, WEIGHT):
                 continue
-            figures = profile.figures(c.name)
+            summary = profile.figures(c.name)
             if (kind := self.kinds.get(c.name)) is not None:
                 c.role = kind if kind in FEATURES else IGNORED
             if c.role == WORDS and options.hash_bits:
                 continue
-            if c.role == WORDS and figures.distinct is None:
+            if c.role == WORDS and summary.distinct is None:
                 raise ReadError(
-                    f"{self.file}: more than {min(MAX_LEVELS, len(figures.levels)):,} different "
+                    f"{self.file}: more than {min(MAX_LEVELS, len(summary.levels)):,} different "
                     f"words in {short(c.name)}. Pass {option('hash_bits', 20)} to hash them, or "
                     f"{option('kinds', {c.name: 'skip'})}."
                 )
-            rules.set_reading_params(c, figures, options.rare, options.decimal)
+            rules.set_reading_params(c, summary, options.rare, options.decimal)
             if c.role == NUMBER and options.units == "spread":
-                rules.set_standardization(c, figures)
+                rules.set_standardization(c, summary)
         read_columns = [c for c in self.columns if c.role != IGNORED or c.name in self.kinds]
         profile.kinds = {c.name: self.kind(c) for c in read_columns}
         self._refuse_gaps()
@@ -235,11 +235,11 @@ class LayoutBuilder:
         kind_or_role = self.kinds.get(column.name, column.role)
         return {WORDS: "category", IGNORED: "skip"}.get(kind_or_role, kind_or_role)
 
-    def _set_target_params(self, column: Column, figures: Any) -> None:
+    def _set_target_params(self, column: Column, summary: Any) -> None:
         """Set how strings of a target become numbers: true and false, or decimal commas."""
-        has_comma_numbers = figures.is_comma_number and self.options.decimal == ","
-        if column.words and (figures.is_truth_value or has_comma_numbers):
-            column.facts["as"] = "flags" if figures.is_truth_value else "commas"
+        has_comma_numbers = summary.is_comma_number and self.options.decimal == ","
+        if column.words and (summary.is_truth_value or has_comma_numbers):
+            column.facts["as"] = "flags" if summary.is_truth_value else "commas"
 
     def _columns_with_gaps(self) -> list[tuple[Column, Figures]]:
         """Return the columns with gaps; texts may be empty."""
@@ -247,7 +247,7 @@ class LayoutBuilder:
             return []
         read_columns = [c for c in self.columns if c.role not in (IGNORED, TEXT)]
         return [
-            (c, figures) for c in read_columns if (figures := self.profile.figures(c.name)).gaps
+            (c, summary) for c in read_columns if (summary := self.profile.figures(c.name)).gaps
         ]
 
     def _refuse_gaps(self) -> None:
@@ -255,12 +255,12 @@ class LayoutBuilder:
         options, gaps = self.options, self._columns_with_gaps()
         if options.on_bad == "skip":
             return
-        for c, figures in gaps:
+        for c, summary in gaps:
             if c.role == WEIGHT or (c.role == TARGET and options.target is not False):
-                hint = TARGET_GAP_HINT if c.role == TARGET and figures.levels else ""
+                hint = TARGET_GAP_HINT if c.role == TARGET and summary.levels else ""
                 raise ReadError(
                     f"{self.file}: the {c.role} {c.name!r} is missing in "
-                    f"{_count_rows(figures.gaps)}, the first in {figures.first_gap}; every row "
+                    f"{_count_rows(summary.gaps)}, the first in {summary.first_gap}; every row "
                     f"needs it. Remove these rows, or pass {option('on_bad', 'skip')} to leave "
                     f"them out.{hint}"
                 )
@@ -305,13 +305,13 @@ class LayoutBuilder:
         hashed = bool(self.options.hash_bits)
         notes = rules.build_notes(self.columns, self.kinds, self.profile, hashed)
         if self.options.missing == "error" and (gap_list := _list_gaps(self._columns_with_gaps())):
-            ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
-            notes.append(f"{GAPS} {gap_list}. Pass {ways} to keep them")
-        for c, figures in self._columns_with_gaps():
+            advice = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
+            notes.append(f"{GAPS} {gap_list}. Pass {advice} to keep them")
+        for c, summary in self._columns_with_gaps():
             if c.role == TARGET and self.options.target is not False:
-                n_gaps = _count_rows(figures.gaps)
+                n_gaps = _count_rows(summary.gaps)
                 notes.append(
-                    f"{NO_TARGET} {short(c.name)} ({n_gaps}, the first in {figures.first_gap})"
+                    f"{NO_TARGET} {short(c.name)} ({n_gaps}, the first in {summary.first_gap})"
                 )
         if any("spread" in c.facts for c in self.columns):
             notes.append(f"{UNITS_NOTE}{option('units', 'none')} to take them as they are")
@@ -325,8 +325,8 @@ def _count_rows(rows: int) -> str:
 def _list_gaps(gaps: list[tuple[Column, Figures]]) -> str:
     """Return the numbers of gaps of feature columns, and where the first ones are."""
     items = [
-        f"{short(c.name)} ({_count_rows(figures.gaps)}, the first in {figures.first_gap})"
-        for c, figures in gaps
+        f"{short(c.name)} ({_count_rows(summary.gaps)}, the first in {summary.first_gap})"
+        for c, summary in gaps
         if c.role in FEATURES
     ]
     more = (

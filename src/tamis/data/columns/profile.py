@@ -266,9 +266,9 @@ class StringSummary:
             levels=self.counts,
         )
         if self.numeric_summary is not None and summary.is_comma_number:
-            numeric_figures = self.numeric_summary.figures(0)
+            statistics = self.numeric_summary.figures(0)
             for key in ("mean", "spread", "least", "most", "zeros", "sample"):
-                setattr(summary, key, numeric_figures[key])
+                setattr(summary, key, statistics[key])
         return summary
 
 

@@ -33,11 +33,11 @@ def suspicion_notes(
     """
     string_columns = [c for c in columns if c.name in profile.strings]
     names = [c.name for c in string_columns if c.name in kinds and c.role != NUMBER]
-    figures = {name: profile.figures(name) for name in names}
+    summaries = {name: profile.figures(name) for name in names}
     signed = [
-        f"{short(name)} ({_example(column_figures.levels)})"
-        for name, column_figures in figures.items()
-        if is_signed_number(column_figures)
+        f"{short(name)} ({_example(summary.levels)})"
+        for name, summary in summaries.items()
+        if is_signed_number(summary)
     ]
     if signed:
         yield (
@@ -45,9 +45,9 @@ def suspicion_notes(
             f"{_list_first(signed)}. Write them plainly, as 1234.5"
         )
     mixed = [
-        f"{short(name)} ({odd})"
-        for name, column_figures in figures.items()
-        if (odd := odd_words(column_figures))
+        f"{short(name)} ({odd_text})"
+        for name, summary in summaries.items()
+        if (odd_text := odd_words(summary))
     ]
     if mixed:
         yield (
@@ -77,9 +77,9 @@ def suspicion_notes(
         )
 
 
-def is_signed_number(figures: Figures) -> bool:
+def is_signed_number(summary: Figures) -> bool:
     """Return whether all words are numbers, and some have signs or commas at the thousands."""
-    values = sorted(figures.levels)[:MAX_INSPECTED_WORDS]
+    values = sorted(summary.levels)[:MAX_INSPECTED_WORDS]
     if len(values) < MIN_NUMBERS or not all(SIGNED_NUMBER.fullmatch(value) for value in values):
         return False
     return not all(PLAIN_NUMBER.fullmatch(value) for value in values)
@@ -88,9 +88,9 @@ def is_signed_number(figures: Figures) -> bool:
 MIN_NUMBER_FRACTION = 0.8  # of the rows of a column that is meant as numbers
 
 
-def odd_words(figures: Figures) -> str:
+def odd_words(summary: Figures) -> str:
     """Return the words in a column that is otherwise numeric, or an empty text."""
-    words = sorted(figures.levels.items())[:MAX_INSPECTED_WORDS]
+    words = sorted(summary.levels.items())[:MAX_INSPECTED_WORDS]
     odd_counts = {word: count for word, count in words if not PLAIN_NUMBER.fullmatch(word)}
     n_filled = sum(count for _, count in words)
     n_numbers = n_filled - sum(odd_counts.values())
@@ -127,15 +127,15 @@ LARGE_SPREAD_RATIO = 1e3  # of a column's standard deviation to the typical one
 def spread_note(columns: list[Column], profile: Profile) -> str:
     """Return a note on columns with a far larger standard deviation, or an empty text."""
     names = [c.name for c in columns if c.role == NUMBER and c.name in profile.numeric_index]
-    spreads = {name: profile.figures(name).spread for name in names}
-    spreads = {name: spread for name, spread in spreads.items() if 0.0 < spread < np.inf}
-    if len(spreads) < 2:
+    stds = {name: profile.figures(name).spread for name in names}
+    stds = {name: std for name, std in stds.items() if 0.0 < std < np.inf}
+    if len(stds) < 2:
         return ""
-    typical = float(np.median(sorted(spreads.values())[: len(spreads) - 1]))
+    typical = float(np.median(sorted(stds.values())[: len(stds) - 1]))
     large = [
-        f"{short(name)} ({spread:.2g})"
-        for name, spread in spreads.items()
-        if spread > LARGE_SPREAD_RATIO * typical
+        f"{short(name)} ({std:.2g})"
+        for name, std in stds.items()
+        if std > LARGE_SPREAD_RATIO * typical
     ]
     if not large:
         return ""

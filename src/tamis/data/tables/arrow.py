@@ -291,16 +291,19 @@ class ArrowReader:
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Yield chunks of a file from a position on."""
-        file_bytes, done, rows_before = os.path.getsize(name), 0, position.rows - position.offset
+        file_bytes, rows_read = os.path.getsize(name), 0
+        rows_before = position.rows - position.offset
         for batch in batches(name, self.options):
-            start, done = done, done + batch.num_rows
-            if start < position.offset < done:
+            start, rows_read = rows_read, rows_read + batch.num_rows
+            if start < position.offset < rows_read:
                 raise PositionError.for_row(display_name(name), position.offset)
             if start < position.offset or not batch.num_rows:
                 continue
             with _reading_errors(name, self.options, start):
                 chunk = self._to_chunk(batch, display_name(name), start)
-            next_position = Position(position.file, done, 1, rows_before + done, self.layout.width)
+            next_position = Position(
+                position.file, rows_read, 1, rows_before + rows_read, self.layout.width
+            )
             rows = encode_chunk(
                 chunk,
                 self.layout,
@@ -310,8 +313,8 @@ class ArrowReader:
                 display_name(name),
                 next_position,
             )
-            yield rows, min(file_bytes, file_bytes * done // max(done + 1, 1))
-        if done < position.offset:
+            yield rows, min(file_bytes, file_bytes * rows_read // max(rows_read + 1, 1))
+        if rows_read < position.offset:
             raise PositionError.for_row(display_name(name), position.offset)
 
     def words(self, name: str) -> Iterator[dict[str, StringColumn]]:

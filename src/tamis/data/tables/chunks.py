@@ -39,10 +39,10 @@ def _advice(column: Column) -> str:
     return f"Mend it, or pass {kind} if the column holds words."
 
 
-def missing_target_message(what: str = "the target or the weight") -> str:
+def missing_target_message(subject: str = "the target or the weight") -> str:
     """Return the message about a row without a target or weight."""
     return (
-        f"{what} is missing; every row needs it. Fill it, remove the row, or pass "
+        f"{subject} is missing; every row needs it. Fill it, remove the row, or pass "
         f"{option('on_bad', 'skip')} to leave such rows out."
     )
 
@@ -51,13 +51,13 @@ def gap_message(name: str, role: str, options: Options) -> str:
     """Return the message about a missing entry."""
     if role in (TARGET, WEIGHT):
         return missing_target_message(f"the {role} {short(name)!r}")
-    ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
+    advice = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
     if options.drop:  # the model determines the meaning of a gap
         return (
             f"column {short(name)!r} is missing, and the model was trained on rows without gaps. "
-            f"Fill it, or train with {ways}."
+            f"Fill it, or train with {advice}."
         )
-    return f"column {short(name)!r} is missing. Pass {ways}, or fill it."
+    return f"column {short(name)!r} is missing. Pass {advice}, or fill it."
 
 
 def encode_chunk(

@@ -253,14 +253,14 @@ class Layout:
 
     def _encode_text(self, column: Column, codes, vocabulary) -> sp.csr_array:
         """Return the TF-IDF values of texts as CSR."""
-        facts, offset = column.facts, 0 if self.hash_bits else self.places[column.name]
+        params, offset = column.facts, 0 if self.hash_bits else self.places[column.name]
 
         def relative_index(token: str) -> int:
             index = self.place_of(column, token)
             return index if index < 0 else index - offset
 
         encoded_texts = texts.tfidf_rows(
-            vocabulary, relative_index, facts.get("weights", []), facts.get("ngrams", 1)
+            vocabulary, relative_index, params.get("weights", []), params.get("ngrams", 1)
         )
         no_entries = (np.empty(0, np.int64), np.empty(0))
         row_entries = [encoded_texts[code] if code >= 0 else no_entries for code in codes.tolist()]
@@ -343,11 +343,11 @@ class Layout:
         }
 
     @classmethod
-    def from_dict(cls, facts: dict) -> "Layout":
+    def from_dict(cls, stored: dict) -> "Layout":
         """Return the layout of `to_dict`."""
         try:
-            columns = [Column(*entry) for entry in facts["columns"]]
-            return cls(columns, facts["missing"], facts["hash_bits"])
+            columns = [Column(*entry) for entry in stored["columns"]]
+            return cls(columns, stored["missing"], stored["hash_bits"])
         except (TypeError, KeyError, AttributeError, IndexError) as error:
             raise ValueError(
                 f"the layout of a table is damaged ({type(error).__name__}: {error}). Fit the "

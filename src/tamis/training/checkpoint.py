@@ -70,7 +70,7 @@ class Folder:
     # ------------------------------------------------------------------ locking
     def __enter__(self) -> Self:
         try:
-            is_new = self._lock_folder()
+            is_new = self._claim()
             try:
                 self._identify(is_new)
             except BaseException:
@@ -89,7 +89,7 @@ class Folder:
                 self.clear()  # there is no checkpoint to resume from
             self.lock_file.close()
 
-    def _lock_folder(self) -> bool:
+    def _claim(self) -> bool:
         """Create the folder if it does not exist, and lock it; return whether it was created."""
         while True:
             try:

@@ -48,7 +48,7 @@ class ParsedDate(NamedTuple):
     month: int
     weekday: int
     hour: int
-    day_seconds: float  # seconds since midnight
+    clock: float  # seconds since midnight
 
 
 @lru_cache(MAX_CACHED_DATES)
@@ -176,7 +176,7 @@ class DateRange:
         self.weekdays.add(date.weekday)
         self.hours.add(date.hour)
         if len(self.day_times) < 2:
-            self.day_times.add(date.day_seconds)
+            self.day_times.add(date.clock)
 
     def merge(self, other: "DateRange") -> None:
         """Add all dates of another range."""

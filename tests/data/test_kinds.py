@@ -159,9 +159,9 @@ def test_ways_to_write_a_date(word, date_format, seconds):
 def test_a_day_above_twelve_decides():
     day_first, month_first, ambiguous = DateDetector(), DateDetector(), DateDetector()
     assert day_first.add(["03/04/2024", "13/04/2024"])
-    assert day_first.facts()["written"] == "d/m/y"
+    assert day_first.params()["written"] == "d/m/y"
     assert month_first.add(["03/04/2024", "04/13/2024"])
-    assert month_first.facts()["written"] == "m/d/y"
+    assert month_first.params()["written"] == "m/d/y"
     assert not day_first.is_order_ambiguous
     assert not month_first.is_order_ambiguous
     assert ambiguous.add(["03/04/2024"])
@@ -172,7 +172,7 @@ def test_a_day_above_twelve_decides():
 def test_parts_of_dates():
     detector = DateDetector()
     detector.add(["2024-01-01 10:00", "2024-03-01 22:00", "2024-02-04 10:00"])
-    facts = detector.facts()
+    facts = detector.params()
     assert facts["parts"] == [
         "trend",
         *(f"month={m}" for m in (1, 2, 3)),
@@ -187,7 +187,7 @@ def test_parts_of_dates():
     assert encoding.columns("hour") == {10: 7, 22: 8}
     short = DateDetector()
     short.add(["2024-01-01", "2024-01-20"])
-    assert not [part for part in short.facts()["parts"] if part[:5] in ("month", "hour=")]
+    assert not [part for part in short.params()["parts"] if part[:5] in ("month", "hour=")]
 
 
 def test_a_guess_is_said(tmp_path):
@@ -211,7 +211,7 @@ def test_tokens():
 def test_vocabulary_and_weights():
     counts = RowCounts(1)
     counts.add(np.array([0, 1, 1, -1]), ["red red house", "red door"])
-    facts = counts.facts()
+    facts = counts.params()
     assert facts["vocabulary"] == ["door", "red"]  # of two rows or more
     assert facts["weights"] == [np.log(5 / 3) + 1, np.log(5 / 4) + 1]
     columns = {"door": 0, "red": 1}
@@ -230,7 +230,7 @@ def test_forgetting_rare_words_does_not_depend_on_the_cut(monkeypatch):
     at_once.add(np.arange(100), texts)
     for text in texts:
         one_by_one.add(np.array([0]), [text])
-    assert at_once.facts() == one_by_one.facts()
+    assert at_once.params() == one_by_one.params()
 
 
 # --------------------------------------------------------------------------- whole tables
@@ -406,7 +406,7 @@ def test_old_layouts_of_four_fields_load():
     assert layout.names() == ["a", "b=u", "b=v"]
     assert layout.to_dict() == stored
     chunk = TableChunk(np.array([[2.0], [np.nan]]), ["a"], {"b": string_column(["v", "w"])})
-    assert layout.rows(chunk).toarray().tolist() == [[2, 0, 1], [0, 0, 0]]
+    assert layout.encode(chunk).toarray().tolist() == [[2, 0, 1], [0, 0, 0]]
 
 
 def test_hashed_texts_and_their_names(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.data.options import LINE_BYTES
+from tamis.data.options import MAX_LINE_BYTES
 from tamis.data.rows import ReadError, convert_errors
 from tamis.data.streams import check_file, open_bytes, strip_compression
 from tamis.system.files import StrPath
@@ -176,11 +176,11 @@ def _from_text(path: Path) -> tuple[sp.csr_array, list[str]]:
     indices: list[int] = []
     counts: list[int] = []
     with io.BufferedReader(open_bytes(str(path)).bytes) as file:
-        while line := file.readline(LINE_BYTES):
-            if len(line) == LINE_BYTES:
+        while line := file.readline(MAX_LINE_BYTES):
+            if len(line) == MAX_LINE_BYTES:
                 raise ReadError(
-                    f"{path}, line {len(indptr)}: longer than {LINE_BYTES >> 20} MiB. Each line is "
-                    "a document; check its line ends."
+                    f"{path}, line {len(indptr)}: longer than {MAX_LINE_BYTES >> 20} MiB. Each "
+                    "line is a document; check its line ends."
                 )
             word_counts = Counter(WORD_PATTERN.findall(line.decode("utf-8", "replace").lower()))
             indices += [word_indices.setdefault(word, len(word_indices)) for word in word_counts]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tamis.system.spelling import parameter, short
 
 CHUNK_BYTES = 1 << 22  # text of a chunk; several chunks are in memory at a time
-LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
+MAX_LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
 # Bytes of the shortest feature in text. A row of npz has at most max_line_bytes /
 # ENTRY_BYTES entries.
 ENTRY_BYTES = 4
@@ -38,7 +38,7 @@ class Options(NamedTuple):
     weight: str | int | None = None
     chunk_rows: int = 16384
     chunk_bytes: int = CHUNK_BYTES
-    max_line_bytes: int = LINE_BYTES
+    max_line_bytes: int = MAX_LINE_BYTES
     on_bad: str = "error"
     zero_based: bool | str = "auto"
     hash_bits: int = 0  # 0: not hashed

@@ -85,12 +85,12 @@ class RowSource:
             notes.append("rows have several labels")
         if (
             self.surveyed is not None
-            and self.surveyed.equal >= MIN_DUPLICATE_FRACTION * self.surveyed.rows
+            and self.surveyed.n_duplicate_rows >= MIN_DUPLICATE_FRACTION * self.surveyed.rows
         ):
             notes.append(
-                f"{self.surveyed.equal:,} of {self.surveyed.rows:,} rows equal an earlier one: a "
-                "held-out row may have a duplicate among the training rows, so that errors "
-                "look smaller than on new rows"
+                f"{self.surveyed.n_duplicate_rows:,} of {self.surveyed.rows:,} rows equal an "
+                "earlier one: a held-out row may have a duplicate among the training rows, so "
+                "that errors look smaller than on new rows"
             )
         if self.dropped:
             notes.append(

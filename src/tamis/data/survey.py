@@ -48,7 +48,7 @@ class Survey:
     counts: np.ndarray | None = None  # rows with a nonzero in each column
     bad: Bad = field(default_factory=Bad)
     beside: RowObserver | None = None  # observer of the same reading
-    equal: int = 0  # rows that equal an earlier one, among the first 2^20
+    n_duplicate_rows: int = 0  # rows that equal an earlier one, among the first 2^20
     learnt: int = 0  # rows of weight above 0
     base: int | None = None  # number of the first column, in formats where it may be 0 or 1
     hashed: bool = False
@@ -92,7 +92,7 @@ class Survey:
     def _merge(self, other: "Survey") -> None:
         """Add the counts of another survey; `base` is decided."""
         shift = other.base - self.base if other.base and self.base is not None else 0
-        for name in ("rows", "nonzeros", "learnt", "equal"):
+        for name in ("rows", "nonzeros", "learnt", "n_duplicate_rows"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("many", "several", "weighted"):
             setattr(self, name, getattr(self, name) or getattr(other, name))
@@ -111,7 +111,7 @@ class Survey:
     def count_duplicate_rows(self) -> None:
         """Count rows that equal an earlier one, after all rows are added."""
         if self.hashes:
-            self.equal, self.hashes = count_duplicates(np.concatenate(self.hashes)), []
+            self.n_duplicate_rows, self.hashes = count_duplicates(np.concatenate(self.hashes)), []
 
     def _count_columns(self, X, file: str) -> None:
         """Count the rows of each column."""

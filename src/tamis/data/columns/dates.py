@@ -141,7 +141,7 @@ class DateDetector:
         """Whether month first and day first both fit all dates."""
         return "m/d/y" in self.date_formats and "d/m/y" in self.date_formats
 
-    def facts(self) -> dict:
+    def params(self) -> dict:
         """Return the parameters of the column as plain data: format, range, and parts."""
         date_format = next(iter(self.date_formats))
         date_range = self.ranges[date_format]

@@ -83,7 +83,7 @@ def set_reading_params(column: Column, summary: Figures, rare: int | None, decim
                 f"dates of one format; it has {examples}. Pass "
                 f"{option('kinds', {column.name: 'category'})}, or write dates as yyyy-mm-dd."
             )
-        column.facts |= summary.dates.facts()
+        column.facts |= summary.dates.params()
     elif column.role == WORDS:
         min_rows = (
             rare

@@ -281,7 +281,7 @@ class LayoutBuilder:
         """Set the vocabularies of text columns."""
         for c in self.columns:
             if c.name in counts:
-                c.facts |= counts[c.name].facts()
+                c.facts |= counts[c.name].params()
 
     def layout(self) -> Layout:
         """Return the layout; refuse one without features."""

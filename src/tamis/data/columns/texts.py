@@ -39,7 +39,7 @@ class RowCounts:
             if len(self.counts) > MAX_COUNTED:
                 self.counts = Counter({w: n for w, n in self.counts.items() if n > 1})
 
-    def facts(self) -> dict:
+    def params(self) -> dict:
         """Return the sorted vocabulary and the weight of each word as plain data."""
         frequent_words = [
             (-count, word) for word, count in self.counts.items() if count >= MIN_WORD_ROWS

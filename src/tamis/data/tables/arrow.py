@@ -143,7 +143,7 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
     ]
     profile = _empty_profile(columns, options)
     with _reading_errors(name, options):
-        profile.add(part_of(batch.slice(0, HEAD_ROWS), columns, display_name(name)), 1, False)
+        profile.add(batch_chunk(batch.slice(0, HEAD_ROWS), columns, display_name(name)), 1, False)
     return First(list(schema.names), is_string, [], profile)
 
 
@@ -176,7 +176,7 @@ def read_profile(
     for name in files:
         for batch in open_files.pop(name, None) or batches(name, options):
             with _reading_errors(name, options):
-                profile.add(part_of(batch, columns, display_name(name)), 1, False)
+                profile.add(batch_chunk(batch, columns, display_name(name)), 1, False)
     return profile
 
 
@@ -257,7 +257,7 @@ def _to_numbers(array, column: str, name: str, gaps: tuple[str, ...]) -> np.ndar
     return _to_numpy(array.cast(_pyarrow().float64(), safe=False), np.nan)
 
 
-def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> TableChunk:
+def batch_chunk(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> TableChunk:
     """Return a batch as a table chunk; the words `gaps` are missing values."""
     names, numbers, strings = [], [], {}
     indices = {column: k for k, column in enumerate(batch.schema.names)}
@@ -327,7 +327,7 @@ class ArrowReader:
 
     def _to_chunk(self, batch, name: str, start: int) -> TableChunk:
         """Return a batch as a table chunk without the rows that are refused."""
-        chunk = part_of(batch, self.layout.columns, name, self.options.gaps)
+        chunk = batch_chunk(batch, self.layout.columns, name, self.options.gaps)
         roles = {c.name: c.role for c in self.layout.columns}
         gap_rows, is_bad = {}, np.zeros(batch.num_rows, bool)
         for column, strings_of_column in chunk.strings.items():

@@ -85,7 +85,7 @@ def encode_chunk(
     chunk = drop_rows(chunk, is_incomplete, state)
     if options.drop:
         layout.count_unseen_levels(chunk, state.unseen)
-    X, targets, weights = layout.rows(chunk), layout.targets(chunk), layout.weights(chunk)
+    X, targets, weights = layout.encode(chunk), layout.targets(chunk), layout.weights(chunk)
     return Rows(X, targets, first_line, weights, None, name, next_position, state.end_chunk())
 
 

@@ -138,7 +138,7 @@ class Field:
             )
         return np.array(parsed, dtype=float)
 
-    def words(self) -> StringColumn:
+    def strings(self) -> StringColumn:
         """Return the column as words."""
         codes_by_word: dict[str, int] = {}
         codes = [
@@ -183,7 +183,7 @@ def part_of(fields: dict[str, Field], columns: list[Column]) -> TableChunk:
         if c.role == IGNORED or c.name not in fields:
             continue
         if c.words:
-            strings[c.name] = fields[c.name].words()
+            strings[c.name] = fields[c.name].strings()
         else:
             names.append(c.name)
             numbers.append(fields[c.name].floats())
@@ -246,7 +246,7 @@ def encode_frame(X: Any, layout: Layout, gaps: tuple[str, ...] = ()) -> sp.csr_a
     layout.count_unseen_levels(chunk, counts)
     if note := layout.unseen_levels_note(counts):
         warn_user(f"the frame: {note}.", UserWarning)
-    return layout.rows(chunk)
+    return layout.encode(chunk)
 
 
 def _refuse_gaps(chunk: TableChunk, layout: Layout) -> None:

@@ -29,7 +29,7 @@ class Column:
     levels: list[str] = field(default_factory=list)
     # Further parameters of reading, as plain data. Numbers: the number format of strings ("as":
     # "flags", "commas" or "plain"), "centre" and "spread". Categories: the fraction of rows with a
-    # "rare" level. Dates and texts: what `facts` of dates.py and texts.py returns.
+    # "rare" level. Dates and texts: what `params` of dates.py and texts.py returns.
     facts: dict = field(default_factory=dict)
 
     def listed(self) -> list[str]:
@@ -129,7 +129,7 @@ class Layout:
         return next((c for c in self.columns if c.role == role), None)
 
     # ------------------------------------------------------------------ rows
-    def rows(self, chunk: TableChunk) -> sp.csr_array:
+    def encode(self, chunk: TableChunk) -> sp.csr_array:
         """Return the features of a chunk as CSR."""
         values, n_rows = chunk.numbers, len(chunk.numbers)
         columns, centres, spreads = self._numeric_params(chunk.numeric_names)

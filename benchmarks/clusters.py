@@ -21,7 +21,7 @@ from benchmarks.pages import Goal, Page, Table, folder, verdict
 from benchmarks.pairs import make_blocks, timed
 from tamis import FTRLClassifier
 from tamis.distributed import fit
-from tamis.distributed.visits import bytes_in
+from tamis.distributed.worker_tasks import array_bytes
 
 OPENING = """
 Blocks of sparse rows on the workers of a `LocalCluster`, one thread each. Seconds are those of the
@@ -133,10 +133,10 @@ def transfer(quick: bool) -> dict:
         taken = []
         for _ in range(5):
             begin = time.perf_counter()
-            client.submit(bytes_in, lying, workers=[other], pure=False).result()
+            client.submit(array_bytes, lying, workers=[other], pure=False).result()
             taken.append(time.perf_counter() - begin)
             (lying,) = client.scatter([model], workers=[one], hash=False)
-    return {"bytes": bytes_in(model), "seconds": min(taken)}
+    return {"bytes": array_bytes(model), "seconds": min(taken)}
 
 
 def moved(quick: bool) -> dict:
@@ -149,7 +149,7 @@ def moved(quick: bool) -> dict:
             given = {"sweeps": sweeps, "paths": 8, "progress": False}
             model = fit(FTRLClassifier(), blocks, client, **given)
             counted.append(_loopback() - before)
-    size = bytes_in(model.paths_[0])
+    size = array_bytes(model.paths_[0])
     between, home = 8 * 2 * size, 8 * 4 * 2 * size  # 8 paths cross 2 borders; 4 segments, 2 hops
     found = {"model": size, "between": between, "home": home, "planned": between + home}
     return {**found, "found": counted[2] - counted[1]}

@@ -1,18 +1,18 @@
-"""What tests of rounds share."""
+"""Fixtures of the tests of this folder."""
 
 import pytest
-from clusters.ground import Team
+from clusters.helpers import SimulatedWorkers
 
 from tamis.distributed import fitting
 
 
 @pytest.fixture
-def team(monkeypatch):
+def simulated_workers(monkeypatch):
     """Let `fit` find another executor than the one that works here and now."""
 
     def use(*given, **named):
-        made = Team(*given, **named)
-        monkeypatch.setattr(fitting, "Inline", lambda: made)
+        made = SimulatedWorkers(*given, **named)
+        monkeypatch.setattr(fitting, "LocalExecutor", lambda: made)
         return made
 
     return use

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from clusters.ground import BLOCKS, CUTS, X, Y, bits, write_parts
+from clusters.helpers import BLOCKS, CUTS, X, Y, bits, write_parts
 
 import tamis.distributed as td
 from tamis import (
@@ -32,8 +32,8 @@ from tamis import (
     compare,
 )
 from tamis.data.rows import ReadError
-from tamis.distributed.checkpoint import Rounds
-from tamis.distributed.summing import averaging
+from tamis.distributed.checkpoint import PathCheckpoints
+from tamis.distributed.summing import dual_averaging
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'tamis[dask]'")
 distributed = pytest.importorskip("distributed", reason="no distributed: pip install 'tamis[dask]'")
@@ -147,7 +147,7 @@ def test_other_models(client, model, given):
 def test_sums(client, tmp_path, model, monkeypatch):
     from sklearn.base import clone
 
-    monkeypatch.setattr(averaging, "STEPS", 8)
+    monkeypatch.setattr(dual_averaging, "STEPS", 8)
     here = td.fit(clone(model), BLOCKS, how="sum")
     there = td.fit(clone(model), write_parts(tmp_path), client, how="sum")
     assert bits(there) == bits(here)
@@ -302,13 +302,13 @@ def test_the_command_line_learns_on_a_cluster(client, tmp_path, where):
 def test_sizes_are_known():
     from dask.sizeof import sizeof
 
-    from tamis.distributed.agreement import Agreed
-    from tamis.distributed.visits import Block, Partition, Path
+    from tamis.distributed.schema import SharedSchema
+    from tamis.distributed.worker_tasks import Block, Partition, PathState
 
     model = FTRLClassifier().partial_fit(sp.csr_array((2, 100_000)), [0, 1], [0, 1])
-    assert 1_600_000 < sizeof(Path(model)) < 1_700_000
+    assert 1_600_000 < sizeof(PathState(model)) < 1_700_000
     partition = Partition(
-        0, "a", Agreed([], None), [Block(np.zeros((1000, 100)), np.zeros(9), None)]
+        0, "a", SharedSchema([], None), [Block(np.zeros((1000, 100)), np.zeros(9), None)]
     )
     assert 800_000 < sizeof(partition) < 810_000
 
@@ -384,7 +384,7 @@ def test_a_scheduler_killed_and_the_run_resumed(client, monkeypatch, tmp_path):
     glob = write_parts(tmp_path)
     given = {"sweeps": 2, "checkpoint": tmp_path / "run", "timeout": 120}
     here = td.fit(FTRLClassifier(), glob, sweeps=2)
-    put, count = Rounds.put, [0]
+    put, count = PathCheckpoints.put, [0]
     with dask.config.set(QUICK), another_cluster() as (address, made):
 
         def kill(self, *what):
@@ -393,14 +393,14 @@ def test_a_scheduler_killed_and_the_run_resumed(client, monkeypatch, tmp_path):
             if count[0] == 2:
                 made.kill()
 
-        monkeypatch.setattr(Rounds, "put", kill)
+        monkeypatch.setattr(PathCheckpoints, "put", kill)
         lost = distributed.Client(address, timeout="10s", set_as_default=False)
         try:
             with pytest.raises(ConnectionError, match="the scheduler is gone"):
                 td.fit(FTRLClassifier(), glob, lost, **given)
         finally:
             lost.close(timeout=1)
-    monkeypatch.setattr(Rounds, "put", put)
+    monkeypatch.setattr(PathCheckpoints, "put", put)
     there = td.fit(FTRLClassifier(), glob, client, **given)
     assert bits(there) == bits(here)
 
@@ -411,11 +411,11 @@ def kill_at(monkeypatch, client, moments):
 
     submit, count, killed = DaskExecutor.submit, [0], []
 
-    def counting(self, task, *given, home):
-        found = submit(self, task, *given, home=home)
+    def counting(self, task, *given, worker):
+        found = submit(self, task, *given, worker=worker)
         count[0] += 1
         if count[0] in moments:
-            pid = client.run(os.getpid, workers=[home])[home]
+            pid = client.run(os.getpid, workers=[worker])[worker]
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
         return found
@@ -431,7 +431,7 @@ def test_workers_killed_in_mid_round(client, monkeypatch, tmp_path, how):
     The nannies start new workers, which join. The last tests, since they leave none as it was.
     """
     glob = write_parts(tmp_path)
-    monkeypatch.setattr(averaging, "STEPS", 8)
+    monkeypatch.setattr(dual_averaging, "STEPS", 8)
     model, sweeps = (RDAClassifier, 1) if how == "sum" else (FTRLClassifier, 4)
     here = td.fit(model(), glob, sweeps=sweeps, how=how)
     killed = kill_at(monkeypatch, client, (16, 45))

@@ -1,11 +1,12 @@
 """Rounds without a cluster: schedules, accounts, replays and checkpoints, to the bit."""
 
+import copy
 import re
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from clusters.ground import BLOCKS, CUTS, X, Y, bits, write_parts
+from clusters.helpers import BLOCKS, CUTS, X, Y, bits, write_parts
 from processes import run_process
 from sklearn.linear_model import SGDClassifier
 
@@ -14,6 +15,7 @@ from tamis import (
     AROWClassifier,
     FTRLClassifier,
     FTRLRegressor,
+    OnlineMultiTaskClassifier,
     SieveClassifier,
     StabilizedSGDClassifier,
     load,
@@ -21,8 +23,9 @@ from tamis import (
     save,
     train,
 )
+from tamis.base.estimators import stream
 from tamis.data.rows import ReadError, Rows
-from tamis.distributed import fitting, placing
+from tamis.distributed import fitting, placement
 from tamis.system.progress import Progress
 
 
@@ -74,27 +77,27 @@ def test_paths_walk_in_a_latin_square(paths):
 
 
 @pytest.mark.parametrize("how", ["walk", "mix"])
-def test_workers_change_no_bit(team, how):
+def test_workers_change_no_bit(simulated_workers, how):
     whole = td.fit(FTRLClassifier(), BLOCKS, sweeps=4, how=how)
     for workers in (1, 2, 3, 7):
-        here = team(workers)
+        here = simulated_workers(workers)
         assert bits(td.fit(FTRLClassifier(), BLOCKS, sweeps=4, how=how)) == bits(whole)
-        homes = {home for task, home in here.at if task == "open_block"}
-        assert len(homes) == min(workers, 4)
+        opened = {worker for task, worker in here.at if task == "open_block"}
+        assert len(opened) == min(workers, 4)
 
 
-def test_few_paths_leave_no_worker_idle(team):
-    made = team(2)
+def test_few_paths_leave_no_worker_idle(simulated_workers):
+    made = simulated_workers(2)
     td.fit(FTRLClassifier(), BLOCKS, paths=2)
-    homes = [home for task, home in made.at if task == "visit"]
-    assert [set(pair) for pair in zip(homes[::2], homes[1::2], strict=True)] == [
+    places = [worker for task, worker in made.at if task == "learn_partition"]
+    assert [set(pair) for pair in zip(places[::2], places[1::2], strict=True)] == [
         set(made.names)
     ] * 4
 
 
 def test_partitions_lie_beside_their_neighbours():
-    assert placing.place(5, ["a", "b"]) == ["a", "a", "a", "b", "b"]
-    assert placing.place(1, ["a", "b"]) == ["a"]
+    assert placement.place_partitions(5, ["a", "b"]) == ["a", "a", "a", "b", "b"]
+    assert placement.place_partitions(1, ["a", "b"]) == ["a"]
 
 
 def test_halves_of_other_targets():
@@ -262,11 +265,73 @@ def test_partitions_that_do_not_go_together(tmp_path):
         td.fit(FTRLClassifier(), str(tmp_path / "*.svm"))
 
 
-def test_what_is_not_held_is_read_at_every_visit(team, tmp_path):
+def test_what_is_not_held_is_read_at_every_visit(simulated_workers, tmp_path):
     glob = write_parts(tmp_path)
     whole = td.fit(FTRLClassifier(), glob, sweeps=2)
-    team(2, room=0)
+    simulated_workers(2, capacity=0)
     assert bits(td.fit(FTRLClassifier(), glob, sweeps=2)) == bits(whole)
+
+
+def count_calls(monkeypatch, module, *names):
+    """How often functions of a module are called from now on."""
+    calls = dict.fromkeys(names, 0)
+    for name in names:
+
+        def counted(*given, function=getattr(module, name), name=name, **named):
+            calls[name] += 1
+            return function(*given, **named)
+
+        monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+@pytest.mark.parametrize("model", [FTRLClassifier(), AROWClassifier(), FTRLRegressor()])
+def test_rows_are_validated_once(model, simulated_workers, monkeypatch):
+    rows = [(x.toarray(), y, np.arange(len(y)) % 3.0) for x, y in BLOCKS]
+    calls = count_calls(monkeypatch, stream, "take_matrix", "take_weights")
+    walked = td.fit(copy.deepcopy(model), rows, sweeps=3)
+    assert calls == {"take_matrix": 4, "take_weights": 4}
+    simulated_workers(1, capacity=0)  # no room for converted rows
+    assert bits(td.fit(copy.deepcopy(model), rows, sweeps=3)) == bits(walked)
+    assert calls["take_matrix"] == 4 + 4 * 4 * 3
+
+
+class Plain(FTRLClassifier):
+    """A model with a `partial_fit` of its own."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
+
+
+def test_other_models_learn_by_partial_fit():
+    tasks = OnlineMultiTaskClassifier()
+    for model in (Plain(), FTRLClassifier(grow=True), SGDClassifier(), tasks):
+        assert stream.encoder_of(model) is None
+    walked = td.fit(FTRLClassifier(), BLOCKS)
+    for model in (Plain(), FTRLClassifier(grow=True)):
+        assert bits(td.fit(model, BLOCKS)) == bits(walked)
+    fitted = FTRLClassifier().partial_fit(X, Y, classes=[0, 1])
+    encoder = stream.encoder_of(fitted)
+    assert encoder._engine is None
+    assert fitted._engine is not None
+
+
+def test_rows_of_other_columns_or_targets_are_refused():
+    model = FTRLClassifier().partial_fit(X, Y, classes=[0, 1])
+    labels = np.stack([Y, 1 - Y], axis=1)
+    for rows, y, named in (
+        (X[:, :50], Y, {"classes": [0, 1]}),
+        (X, Y + 1, {"classes": [1, 2]}),
+        (X, labels, {}),
+        (X, Y + np.arange(300) % 2, {"classes": [0, 1, 2]}),
+    ):
+        with pytest.raises(ValueError, match=r"do not go with this FTRLClassifier"):
+            model._learn_encoded(FTRLClassifier()._encode(rows, y, **named))
+    with pytest.raises(ValueError, match="1 outputs do not go with this FTRLRegressor"):
+        FTRLRegressor().partial_fit(X, labels)._learn_encoded(FTRLRegressor()._encode(X, Y))
+    several = [(X[a:b], labels[a:b, : 2 - k % 2]) for k, (a, b) in enumerate(CUTS)]
+    with pytest.raises(ValueError, match="do not go with"):
+        td.fit(FTRLRegressor(), several)
 
 
 class Later:
@@ -290,14 +355,14 @@ def test_what_is_computed_is_computed_once():
 
 
 def test_a_file_that_changes_meanwhile(tmp_path, monkeypatch):
-    glob, plan = write_parts(tmp_path), fitting._plan
+    glob, plan = write_parts(tmp_path), fitting.plan
 
     def changed(*given):
         found = plan(*given)
         (tmp_path / "part-1.svm").write_text("1 1:1\n")
         return found
 
-    monkeypatch.setattr(fitting, "_plan", changed)
+    monkeypatch.setattr(fitting, "plan", changed)
     with pytest.raises(ReadError, match=r"part-1\.svm: it has changed"):
         td.fit(FTRLClassifier(), glob)
 

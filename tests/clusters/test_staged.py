@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from clusters.ground import BLOCKS, CUTS, Team, X, Y, bits, write_parts
+from clusters.helpers import BLOCKS, CUTS, SimulatedWorkers, X, Y, bits, write_parts
 from sklearn.base import clone
 
 import tamis.distributed as td
@@ -21,9 +21,9 @@ from tamis import (
     save,
 )
 from tamis.cli.main import main
-from tamis.distributed import fitting, placing
-from tamis.distributed.rounds import AccountError
-from tamis.distributed.staged import partitions
+from tamis.distributed import fitting, placement
+from tamis.distributed import staged as staged_fit
+from tamis.distributed.schedule import AccountError
 
 HALVES = [(X[:150], Y[:150]), (X[150:], Y[150:])]
 STABLE = StabilizedSGDClassifier(n_paths=3, random_state=0)
@@ -78,19 +78,19 @@ def test_a_sieve_of_one_partition_is_that_of_a_fit(weight):
 def test_workers_and_losses_change_no_bit(monkeypatch, model, workers):
     rows = BLOCKS if model is STABLE else HALVES
     whole = staged(model, rows)
-    team = Team(workers, lost=(2, 4, 7))
-    monkeypatch.setattr(fitting, "Inline", lambda: team)
+    simulated_workers = SimulatedWorkers(workers, lost=(2, 4, 7))
+    monkeypatch.setattr(fitting, "LocalExecutor", lambda: simulated_workers)
     assert bits(staged(model, rows)) == bits(whole)
-    assert len({home for _, home in team.at}) >= min(workers, 2)
+    assert len({worker for _, worker in simulated_workers.at}) >= min(workers, 2)
 
 
 @pytest.mark.parametrize("model", [STABLE, SIEVE], ids=lambda model: type(model).__name__)
 def test_files_without_room_are_read_again(monkeypatch, tmp_path, model):
     glob = write_parts(tmp_path)
-    whole, reads, read = staged(model, glob), [], partitions.take_matrix
-    monkeypatch.setattr(fitting, "Inline", lambda: Team(2, room=0))
+    whole, reads, read = staged(model, glob), [], staged_fit.take_matrix
+    monkeypatch.setattr(fitting, "LocalExecutor", lambda: SimulatedWorkers(2, capacity=0))
     monkeypatch.setattr(
-        partitions, "take_matrix", lambda *given, **named: reads.append(1) or read(*given, **named)
+        staged_fit, "take_matrix", lambda *given, **named: reads.append(1) or read(*given, **named)
     )
     assert bits(staged(model, glob)) == bits(whole)
     # A sieve holds its rows in standard units; stabilized paths read them in every stage.
@@ -104,8 +104,8 @@ def brought(thing):
     return pickle.loads(words, buffers=[bytes(one.raw()) for one in buffers])
 
 
-class Strict(Team):
-    """A team whose results may not be written to."""
+class Strict(SimulatedWorkers):
+    """Simulated workers whose results may not be written to."""
 
     def gather(self, handles):
         return [brought(one) for one in super().gather(handles)]
@@ -114,7 +114,7 @@ class Strict(Team):
 @pytest.mark.parametrize("model", [STABLE, SIEVE], ids=lambda model: type(model).__name__)
 def test_what_an_engine_brings_may_be_read_only(monkeypatch, model):
     whole = staged(model, HALVES)
-    monkeypatch.setattr(fitting, "Inline", lambda: Strict(2))
+    monkeypatch.setattr(fitting, "LocalExecutor", lambda: Strict(2))
     assert bits(staged(model, HALVES)) == bits(whole)
 
 
@@ -152,7 +152,7 @@ def test_labels_have_no_balance():
 
 def test_rows_are_validated_and_converted_once(monkeypatch):
     times = {"convert": 0, "read": 0}
-    for module, name in ((placing, "convert"), (partitions, "take_matrix")):
+    for module, name in ((placement, "convert"), (staged_fit, "take_matrix")):
 
         def counted(*given, make=getattr(module, name), name=name, **named):
             times["convert" if name == "convert" else "read"] += 1
@@ -218,7 +218,7 @@ def test_the_command_line_sieves_on_a_cluster(monkeypatch, tmp_path, capsys):
 
 # --------------------------------------------------------------------------- accounts, refusals
 def test_who_has_not_learnt_all_rows_is_refused(monkeypatch):
-    advance = partitions.advance
+    advance = staged_fit.advance
 
     def one_too_many(*given):
         after = advance(*given)
@@ -226,10 +226,10 @@ def test_who_has_not_learnt_all_rows_is_refused(monkeypatch):
         return replace(after, rows=after.state.rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(partitions, "advance", one_too_many)
+        patch.setattr(staged_fit, "advance", one_too_many)
         with pytest.raises(AccountError, match=r"state 0 .* 158 rows .* 150 rows"):
             staged(STABLE, BLOCKS, stages=4)
-    monkeypatch.setattr(partitions, "walk_block", lambda worker, *given: worker)
+    monkeypatch.setattr(staged_fit, "pass_partition", lambda path, *given: path)
     with pytest.raises(AccountError, match="state 0 has learnt 0 rows"):
         staged(SIEVE, HALVES)
 

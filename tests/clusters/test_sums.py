@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from clusters.ground import BLOCKS, CUTS, Team, X, Y, bits, write_parts
+from clusters.helpers import BLOCKS, CUTS, SimulatedWorkers, X, Y, bits, write_parts
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
@@ -23,10 +23,10 @@ from tamis import (
     save,
 )
 from tamis.data.rows import ReadError
-from tamis.distributed import fitting, rounds
-from tamis.distributed.checkpoint import Rounds
-from tamis.distributed.summing import averaging, factoring, tree
-from tamis.distributed.summing.columns import column_statistics
+from tamis.distributed import fitting, schedule
+from tamis.distributed.checkpoint import PathCheckpoints
+from tamis.distributed.summing import dual_averaging, sums
+from tamis.distributed.summing.statistics import column_statistics
 
 W = (np.arange(300) % 3).astype(float)
 Z = np.random.default_rng(0).normal(size=(300, 3))
@@ -43,18 +43,6 @@ def cut(rows, y, weights=None):
     """Blocks of some rows."""
     beside = () if weights is None else (weights,)
     return [(rows[a:b], y[a:b], *(one[a:b] for one in beside)) for a, b in CUTS]
-
-
-@pytest.fixture
-def team(monkeypatch):
-    """Let `fit` find another executor than the one that works here and now."""
-
-    def use(*given, **named):
-        made = Team(*given, **named)
-        monkeypatch.setattr(fitting, "Inline", lambda: made)
-        return made
-
-    return use
 
 
 # --------------------------------------------------------------------------- against one machine
@@ -113,7 +101,7 @@ def test_triangles_keep_what_squares_lose():
 
 def test_rows_that_do_not_fit_here_stay_where_they_are(monkeypatch, tmp_path):
     whole = td.fit(LowRankLasso(**RANK), cut(X, TARGETS), how="sum")
-    monkeypatch.setattr(factoring, "KEPT", 1000)
+    monkeypatch.setattr(sums, "PARTITION_MEMORY", 1000)
     with pytest.warns(UserWarning, match="U_ is left empty: 300 rows of 10 numbers"):
         found = td.fit(LowRankLasso(**RANK), cut(X, TARGETS), how="sum")
     assert found.factorization_.U_.shape == (0, 10)
@@ -142,12 +130,12 @@ def test_columns_have_the_moments_of_one_machine(tmp_path):
 
 # --------------------------------------------------------------------------- dual averaging
 def test_a_step_is_the_sum_of_all_gradients(monkeypatch):
-    monkeypatch.setattr(averaging, "STEPS", 1)
+    monkeypatch.setattr(dual_averaging, "STEPS", 1)
     given = {"alpha": 1e-3, "eta": 2.0, "fit_intercept": False}
     model = td.fit(RDAClassifier(**given), BLOCKS, how="sum")
     gradient = np.asarray(X.T @ (0.5 - Y))
     top = np.linalg.eigvalsh((X.T @ X).toarray() / 300.0)[-1]
-    scale = 1.0 / (np.sqrt(300.0) / 2.0 + averaging.MARGIN * top * 300.0 / 4.0)
+    scale = 1.0 / (np.sqrt(300.0) / 2.0 + dual_averaging.MARGIN * top * 300.0 / 4.0)
     want = -scale * np.sign(gradient) * np.maximum(np.abs(gradient) - 0.3, 0.0)
     assert np.allclose(model.coef_[0], want, rtol=1e-3, atol=0)
     assert (want == 0).any()
@@ -186,22 +174,22 @@ def test_steps_by_many_rows_do_not_overshoot(shift):
 def test_sweeps_go_on_from_a_checkpoint(monkeypatch, tmp_path):
     model = RDAClassifier(class_weight="balanced")
     whole = td.fit(clone(model), BLOCKS, how="sum", sweeps=3)
-    put, given = Rounds.put, {"how": "sum", "sweeps": 3, "checkpoint": tmp_path / "run"}
+    put, given = PathCheckpoints.put, {"how": "sum", "sweeps": 3, "checkpoint": tmp_path / "run"}
 
     def stop(self, done, paths):
         put(self, done, paths)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Rounds, "put", stop)
+    monkeypatch.setattr(PathCheckpoints, "put", stop)
     with pytest.raises(KeyboardInterrupt):
         td.fit(clone(model), BLOCKS, **given)
-    monkeypatch.setattr(Rounds, "put", put)
-    asked, stepped = [], averaging.stepped
-    monkeypatch.setattr(averaging, "stepped", lambda *g: asked.append(1) or stepped(*g))
+    monkeypatch.setattr(PathCheckpoints, "put", put)
+    asked, stepped = [], dual_averaging.stepped
+    monkeypatch.setattr(dual_averaging, "stepped", lambda *g: asked.append(1) or stepped(*g))
     found = td.fit(clone(model), BLOCKS, **given)
     assert bits(found) == bits(whole)
     assert found.class_weight == "balanced"
-    assert len(asked) == 2 * averaging.STEPS
+    assert len(asked) == 2 * dual_averaging.STEPS
 
 
 def test_a_fitted_one_goes_on_where_it_can():
@@ -218,13 +206,15 @@ MODELS = [RDAClassifier(), BCWClassifier(random_state=0), LowRankClassifier(**RA
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_neither_workers_nor_their_loss_change_a_bit(model, team, tmp_path, monkeypatch):
-    monkeypatch.setattr(averaging, "STEPS", 8)
+def test_neither_workers_nor_their_loss_change_a_bit(
+    model, simulated_workers, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(dual_averaging, "STEPS", 8)
     whole = td.fit(clone(model), BLOCKS, how="sum")
     for workers, lost in ((1, ()), (3, ()), (7, (3,)), (2, (2, 5, 6))):
-        team(workers, lost=lost)
+        simulated_workers(workers, lost=lost)
         assert bits(td.fit(clone(model), BLOCKS, how="sum")) == bits(whole)
-    team(2, room=0)  # what is not held is read anew
+    simulated_workers(2, capacity=0)  # what is not held is read anew
     assert bits(td.fit(clone(model), write_parts(tmp_path), how="sum")) == bits(whole)
 
 
@@ -238,10 +228,10 @@ def pair(left, right):
 
 def test_the_tree_goes_by_numbers_and_leaves_out_what_is_empty():
     blocks = [BLOCKS[0], BLOCKS[1], (X[:0], Y[:0]), *BLOCKS[2:], BLOCKS[0]]
-    places, _ = fitting._plan(None, blocks, Team(3), None, False, {})
-    sums = tree.Sums(places)
-    assert sums.total(name_of, merge=pair) == "(((01)(34))5)"
-    assert sums.each(name_of) == ["0", "1", "3", "4", "5"]
+    placement = fitting.plan(None, blocks, SimulatedWorkers(3), None, None, {})
+    tree = sums.Sums(placement)
+    assert tree.total(name_of, merge=pair) == "(((01)(34))5)"
+    assert tree.each(name_of) == ["0", "1", "3", "4", "5"]
 
 
 def test_partitions_of_one_class_and_without_rows():
@@ -257,32 +247,32 @@ def test_partitions_of_one_class_and_without_rows():
 
 # --------------------------------------------------------------------------- accounts and refusals
 def test_a_sum_without_all_rows_is_an_error(monkeypatch):
-    mapped = tree.mapped
+    total_of = sums.total_of
 
-    def broken(task, partition, common, share):
-        found = mapped(task, partition, common, share)
+    def broken(task, partition, arguments, part):
+        found = total_of(task, partition, arguments, part)
         return found._replace(rows=found.rows - (partition.number == 1))
 
-    monkeypatch.setattr(tree, "mapped", broken)
-    with pytest.raises(rounds.AccountError, match=r"299 rows.* \[0, 1, 2, 3\]"):
+    monkeypatch.setattr(sums, "total_of", broken)
+    with pytest.raises(schedule.AccountError, match=r"299 rows.* \[0, 1, 2, 3\]"):
         column_statistics(BLOCKS)
-    with pytest.raises(rounds.AccountError, match=r"a sweep has learnt 236 rows, where 300"):
+    with pytest.raises(schedule.AccountError, match=r"a sweep has learnt 236 rows, where 300"):
         td.fit(RDAClassifier(), BLOCKS, how="sum")
-    monkeypatch.setattr(tree, "mapped", lambda *g: mapped(*g)._replace(visited=(0,)))
-    with pytest.raises(rounds.AccountError, match=r"of partitions \[0, 0, 0, 0\], where"):
+    monkeypatch.setattr(sums, "total_of", lambda *g: total_of(*g)._replace(partitions=(0,)))
+    with pytest.raises(schedule.AccountError, match=r"of partitions \[0, 0, 0, 0\], where"):
         column_statistics(BLOCKS)
 
 
-def test_a_file_that_has_lost_rows(tmp_path, team, monkeypatch):
-    glob, plan = write_parts(tmp_path), fitting._plan
+def test_a_file_that_has_lost_rows(tmp_path, simulated_workers, monkeypatch):
+    glob, plan = write_parts(tmp_path), fitting.plan
 
     def changed(*given):
         found = plan(*given)
-        monkeypatch.setattr("tamis.distributed.visits.fingerprint", lambda name: {})
+        monkeypatch.setattr("tamis.distributed.worker_tasks.fingerprint", lambda name: {})
         (tmp_path / "part-1.svm").write_text("1 1:1\n")
         return found
 
-    monkeypatch.setattr(fitting, "_plan", changed)
+    monkeypatch.setattr(fitting, "plan", changed)
     with pytest.raises(ReadError, match=r"part-1.svm: 1 rows, where there were 70"):
         td.fit(BCWClassifier(), glob, how="sum")
 

@@ -1,7 +1,7 @@
 """Tables in many files: one layout of all, merged from what was seen of each."""
 
 import pytest
-from clusters.ground import bits
+from clusters.helpers import bits
 
 import tamis.distributed as td
 from tamis import FTRLClassifier, open_rows, train

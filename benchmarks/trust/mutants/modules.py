@@ -8,7 +8,7 @@ DISCOVERY = [
 ANYTIME = [*DISCOVERY[:2], f"{SELECTION}/anytime", f"{SELECTION}/false_discovery/test_stream.py"]
 CLUSTERS = [
     f"tests/clusters/test_{name}.py"
-    for name in ("pieces", "sums", "rounds", "staged", "table_files", "faults")
+    for name in ("units", "sums", "rounds", "staged", "table_files", "faults")
 ]
 # A folder's tests, where a module of it has none of its own.
 FOLDERS = {
@@ -36,7 +36,7 @@ OWN = {
     ],
     "selection/false_discovery/stream": ANYTIME,
     "distributed/executors": [*CLUSTERS, "tests/clusters/test_dask.py"],
-    "distributed/parts": [*CLUSTERS, "tests/clusters/test_dask.py"],
+    "distributed/inputs": [*CLUSTERS, "tests/clusters/test_dask.py"],
     "methods/sieve/partitions": ["tests/clusters/test_staged.py"],
     "methods/stabilized_sgd/partitions": ["tests/clusters/test_staged.py"],
     "methods/metric_learning/rules": [
@@ -69,8 +69,8 @@ MODULES = [
     "selection/anytime/evidence",
     "selection/anytime/estimator",
     "selection/agreement",
-    *(f"distributed/{name}" for name in ("agreement", "checkpoint", "executors", "fitting")),
-    *(f"distributed/{name}" for name in ("merging", "parts", "rounds", "visits")),
+    *(f"distributed/{name}" for name in ("schema", "checkpoint", "executors", "fitting")),
+    *(f"distributed/{name}" for name in ("merging", "inputs", "schedule", "worker_tasks")),
     *(f"exporting/{name}" for name in ("export", "linear")),
     *(f"exporting/forms/{name}" for name in ("onnx", "onnx_fields", "python", "scorecard")),
     *(f"exporting/forms/{name}" for name in ("sql", "sql_fields", "standalone")),

@@ -89,18 +89,18 @@ REASONS: dict[tuple[str, str, str], str] = {
     ): "lists of one length",
     (
         "distributed/executors",
-        "KEPT = 1 << 30  # bytes of partitions that are held here rather than read again at every "
-        "visit",
+        "PARTITION_MEMORY = 1 << 30  # bytes of partitions that a process holds where no limit is "
+        "known",
         "30 -> 31",
     ): "a limit of memory",
     (
         "distributed/merging",
-        "share = right.rows / rows if rows else 0.0",
+        "fraction = right.rows / rows if rows else 0.0",
         "0.0 -> 1.0",
     ): "neither has learnt anything",
     (
-        "distributed/rounds",
-        "return bytes_in(path.model) * len(sizes) > sum(sizes)",
+        "distributed/schedule",
+        "return array_bytes(path.model) * len(sizes) > sum(sizes)",
         "> -> >=",
     ): "a model as large as a partition may stay or travel",
     (

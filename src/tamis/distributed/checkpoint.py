@@ -1,13 +1,13 @@
 """Checkpoints of rounds: the models of all paths and a record, in a folder of their own.
 
-The models that the record does not name are written first, then the record takes the place of the
-one before: whatever moment a process dies at, the folder holds one whole set.
+There are two sets of names. The models are written under the names that the record does not hold,
+then the record is replaced: whenever a process dies, the folder holds one complete set.
 """
 
 import json
 from typing import Any
 
-from tamis.distributed.visits import Path
+from tamis.distributed.worker_tasks import PathState
 from tamis.model_files import save
 from tamis.system.files import StrPath, replacing
 from tamis.training.checkpoint import ANEW, NAME, CheckpointError, Folder
@@ -16,8 +16,8 @@ from tamis.training.record import checksum
 KIND = "tamis rounds 1"
 
 
-class Rounds(Folder):
-    """A folder of checkpoints of so many paths, claimed for this run while the context lasts."""
+class PathCheckpoints(Folder):
+    """The checkpoint folder of a number of paths, claimed for this run while the context lasts."""
 
     def __init__(self, path: StrPath, paths: int):
         super().__init__(path)
@@ -26,52 +26,54 @@ class Rounds(Folder):
     def _named(self, key: str) -> list[str]:
         return [f"model-{key}-{letter}-{m}.tamis" for letter in "ab" for m in range(self.paths)]
 
-    def _of(self, letter: str) -> list[str]:
-        """Names of the models of one set."""
+    def _set_names(self, letter: str) -> list[str]:
+        """Names of the models of set "a" or "b"."""
         half = len(self.names) // 2
         return self.names[:half] if letter == "a" else self.names[half:]
 
-    def put(self, done: int, paths: list[Path]) -> None:
-        """Keep the models after so many rounds."""
+    def put(self, done: int, paths: list[PathState]) -> None:
+        """Write the models after so many rounds."""
         before, self.letter = self.letter, "a" if self.letter == "b" else "b"
-        names = self._of(self.letter)
+        names = self._set_names(self.letter)
         for name, path in zip(names, paths, strict=True):
             save(path.model, self.path / name)
-        facts = [
+        entries = [
             {"name": name, "checksum": self._sum(name), "visited": path.visited}
             | {"rows": path.rows, "steps": path.steps}
             for name, path in zip(names, paths, strict=True)
         ]
-        record = {"kind": KIND, "round": done, "paths": facts, "task": self.task}
+        record = {"kind": KIND, "round": done, "paths": entries, "task": self.task}
         record = json.loads(json.dumps(record))
         record["checksum"] = checksum(record)
         with replacing(self.path / NAME) as file:
             file.write(json.dumps(record, indent=1).encode())
-        self._remove(*self._of(before))
+        self._remove(*self._set_names(before))
 
-    def found(self, task: dict) -> tuple[int, list[Path]] | None:
-        """Rounds that are done, and the models after them; None where there is no record."""
-        place, record = self.path / NAME, self._record(task)
+    def load(self, task: dict) -> tuple[int, list[PathState]] | None:
+        """Number of rounds that are done, and the paths after them; None where there is no
+        record.
+        """
+        file, record = self.path / NAME, self._record(task)
         if record is None:
             return None
-        if said := _fault(record):
-            raise CheckpointError(f"{place}: {said}. {ANEW}")
+        if error := _record_error(record):
+            raise CheckpointError(f"{file}: {error}. {ANEW}")
         self._compare(self.task, record["task"])
         names = [one["name"] for one in record["paths"]]
-        if names not in (self._of("a"), self._of("b")):
-            raise CheckpointError(f"{place}: its models are not of this folder. {ANEW}")
-        self.letter = "a" if names == self._of("a") else "b"
-        self._remove(*self._of("a" if self.letter == "b" else "b"))
-        return record["round"], [self._path(one) for one in record["paths"]]
+        if names not in (self._set_names("a"), self._set_names("b")):
+            raise CheckpointError(f"{file}: its models are not of this folder. {ANEW}")
+        self.letter = "a" if names == self._set_names("a") else "b"
+        self._remove(*self._set_names("a" if self.letter == "b" else "b"))
+        return record["round"], [self._load_path(one) for one in record["paths"]]
 
-    def _path(self, facts: dict) -> Path:
-        """A path of a record."""
-        visited = tuple(facts["visited"])
-        return Path(self._load(facts), visited, facts["rows"], facts["steps"])
+    def _load_path(self, entry: dict) -> PathState:
+        """Load a path of a record."""
+        visited = tuple(entry["visited"])
+        return PathState(self._load(entry), visited, entry["rows"], entry["steps"])
 
 
-def _fault(record: Any) -> str:
-    """What is wrong with a record, in words."""
+def _record_error(record: Any) -> str:
+    """What is wrong with a record; empty where it is sound."""
     if not isinstance(record, dict) or record.get("kind") != KIND:
         return "this is no checkpoint of rounds"
     if record.get("checksum") != checksum(record):

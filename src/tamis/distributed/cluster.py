@@ -1,8 +1,9 @@
-"""Dask: tasks pinned to workers, watched, and never waited for in vain.
+"""Dask as an engine: tasks are pinned to workers, and a worker that is lost ends the wait for it.
 
-Only what `distributed` documents is used: submit, scatter, compute, release, scheduler_info, and
-`dask.sizeof`. Workers import this module with their first task, and so know the sizes of models and
-partitions; without them a partition of 32 MB counts as nothing, and is moved about.
+Only documented functions of `distributed` are used: submit, scatter, compute, release,
+scheduler_info, and `dask.sizeof`. Workers import this module with their first task, and then know
+the sizes of models and partitions; without them Dask takes a partition of 32 MB for empty, and
+moves it.
 """
 
 import sys
@@ -16,24 +17,26 @@ from threading import Thread
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from tamis.distributed.executors import KEPT, Held, Lost
-from tamis.distributed.visits import Block, Partition, Path, bytes_in
+from tamis.distributed.executors import PARTITION_MEMORY, ConnectionLost, RemoteValue
+from tamis.distributed.worker_tasks import Block, Partition, PathState, array_bytes
 
 distributed: Any = None
 with suppress(ImportError):
     distributed = import_module("distributed")
 
-PAUSE = 0.5  # seconds between two looks at the workers
-SHARE = 0.5  # of a worker's memory that partitions may take
+POLL_SECONDS = 0.5  # between two checks of the workers
+PARTITION_SHARE = 0.5  # of a worker's memory that partitions may take
 
 
 if distributed is not None:
-    import_module("dask.sizeof").sizeof.register((Path, Partition, Block, Held), bytes_in)
+    import_module("dask.sizeof").sizeof.register(
+        (PathState, Partition, Block, RemoteValue), array_bytes
+    )
 
 
-def run(task: Callable, *given: Any) -> Any:
-    """A task, called by way of this module."""
-    return task(*given)
+def run(task: Callable, *args: Any) -> Any:
+    """Call a task; workers import this module to do so, and with it the sizes above."""
+    return task(*args)
 
 
 class DaskExecutor:
@@ -48,117 +51,111 @@ class DaskExecutor:
         if not isinstance(client, distributed.Client) or client.asynchronous:
             raise TypeError(f"client must be None or a distributed.Client. Got {client!r}.")
         self.client, self.timeout = client, timeout
-        self.known: dict[str, Any] = {}  # what the scheduler said last of its workers
-        self.pinned: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # homes of handles
-        self.ended: WeakSet[Any] = WeakSet()  # handles that were seen to be done
+        self.worker_info: dict[str, Any] = {}  # the scheduler's last answer
+        self.pinned: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # workers of handles
+        self.finished: WeakSet[Any] = WeakSet()  # handles whose task has ended
 
     # ------------------------------------------------------------------ workers
     def _alive(self) -> bool:
-        """Whether the scheduler is there; one that the client looks for has forgotten all tasks."""
+        """Whether the client is connected; a scheduler that it reconnects to knows no task."""
         return self.client.status == "running"
 
-    def _lost(self) -> Lost:
-        """Who was lost, where results are gone: what was sent to a worker dies with it.
-
-        Nobody waits for what was under way, wherever its handles are still held.
+    def _lost(self) -> ConnectionLost:
+        """The error for results that are gone; all handles are forgotten, also those that somebody
+        still holds.
         """
-        under = [one for one, home in self.pinned.items() if home not in self.known]
-        under = [one for one in under if one not in self.ended]
+        pending = [one for one, worker in self.pinned.items() if worker not in self.worker_info]
+        pending = [one for one in pending if one not in self.finished]
         self.pinned.clear()
-        return Lost("worker" if self._alive() else "scheduler", under=under)
+        return ConnectionLost("worker" if self._alive() else "scheduler", pending=pending)
 
     def _workers(self) -> dict[str, Any]:
-        """What the scheduler says of its workers."""
+        """Ask the scheduler for its workers."""
         if not self._alive():
-            raise Lost("scheduler")
+            raise ConnectionLost("scheduler")
         try:
-            said = _within(self.timeout, lambda: self.client.scheduler_info(n_workers=-1))
+            answer = _within(self.timeout, lambda: self.client.scheduler_info(n_workers=-1))
         except Empty:
-            words = f"it has not answered for {self.timeout:g} seconds"
-            raise Lost("scheduler", words) from None
+            message = f"it has not answered for {self.timeout:g} seconds"
+            raise ConnectionLost("scheduler", message) from None
         except (OSError, TimeoutError, RuntimeError) as error:
-            raise Lost("scheduler") from error
-        self.known = dict(said["workers"])
-        return self.known
+            raise ConnectionLost("scheduler") from error
+        self.worker_info = dict(answer["workers"])
+        return self.worker_info
 
-    def homes(self) -> list[str]:
-        """Addresses of the workers; where there is none yet, waited for."""
-        begun = time.monotonic()
-        while not (found := sorted(self._workers())):
-            if time.monotonic() - begun > self.timeout:
+    def workers(self) -> list[str]:
+        """Addresses of the workers; waits for the first one."""
+        start = time.monotonic()
+        while not (addresses := sorted(self._workers())):
+            if time.monotonic() - start > self.timeout:
                 raise TimeoutError(
                     f"the scheduler has had no worker for {self.timeout:g} seconds. Start some and "
                     "call fit again, or pass a larger timeout; with checkpoint= it goes on from "
                     "its last round."
                 )
-            time.sleep(PAUSE)
-        return found
+            time.sleep(POLL_SECONDS)
+        return addresses
 
-    def room(self, home: str) -> int:
-        """Half of the worker's memory, as it was known when `homes` was asked."""
-        limit = self.known.get(home, {}).get("memory_limit")
-        return int(SHARE * limit) if limit else KEPT
+    def capacity(self, worker: str) -> int:
+        """Half of the worker's memory, by the last answer of the scheduler."""
+        limit = self.worker_info.get(worker, {}).get("memory_limit")
+        return int(PARTITION_SHARE * limit) if limit else PARTITION_MEMORY
 
-    def memory(self, home: str) -> int:
+    def memory(self, worker: str) -> int:
         """The worker's memory, where it has a limit."""
-        return self.known.get(home, {}).get("memory_limit") or sys.maxsize
+        return self.worker_info.get(worker, {}).get("memory_limit") or sys.maxsize
 
-    def host(self, home: str) -> str:
-        """The host that the scheduler knows it by."""
-        return str(self.known.get(home, {}).get("host", home))
+    def host(self, worker: str) -> str:
+        """The worker's host, as the scheduler names it."""
+        return str(self.worker_info.get(worker, {}).get("host", worker))
 
     # ------------------------------------------------------------------ tasks
-    def submit(self, task: Callable, *given: Any, home: str) -> Any:
-        """A task for one worker and no other: stealing would move partitions."""
-        return self._pin(
-            self._asked(
-                lambda: self.client.submit(
-                    run, task, *given, workers=[home], allow_other_workers=False, pure=False
-                )
-            ),
-            home,
-        )
+    def submit(self, task: Callable, *args: Any, worker: str) -> Any:
+        """Submit a task to one worker and no other: work stealing would move partitions."""
+        options = {"workers": [worker], "allow_other_workers": False, "pure": False}
+        future = self._call_client(lambda: self.client.submit(run, task, *args, **options))
+        return self._pin(future, worker)
 
-    def put(self, value: Any, home: str) -> Any:
-        """A value sent there, or a collection computed there."""
-        there = {"workers": [home]}
+    def put(self, value: Any, worker: str) -> Any:
+        """Send a value to a worker, or compute a collection there."""
+        only = {"workers": [worker]}
         if isinstance(value, tuple) and any(hasattr(one, "__dask_graph__") for one in value):
-            parts = [self.put(one, home) for one in value]
-            return self.submit(_paired, *parts, home=home)
+            members = [self.put(one, worker) for one in value]
+            return self.submit(_as_tuple, *members, worker=worker)
         if hasattr(value, "__dask_graph__"):
-            made = self._asked(
-                lambda: self.client.compute(value, allow_other_workers=False, **there)
+            future = self._call_client(
+                lambda: self.client.compute(value, allow_other_workers=False, **only)
             )
-            return self._pin(made, home)
-        # The timeout of `scatter` is for finding workers alone.
-        scatter = partial(self.client.scatter, [value], hash=False, timeout=self.timeout, **there)
+            return self._pin(future, worker)
+        # The timeout of `scatter` covers only the search for workers.
+        scatter = partial(self.client.scatter, [value], hash=False, timeout=self.timeout, **only)
         try:
-            sent = self._asked(lambda: _within(self.timeout, scatter))
+            futures = self._call_client(lambda: _within(self.timeout, scatter))
         except Empty:
             self._workers()
             raise TimeoutError(
-                f"{home} has taken nothing for {self.timeout:g} seconds. Look at its log, pass "
+                f"{worker} has taken nothing for {self.timeout:g} seconds. Look at its log, pass "
                 "smaller blocks, or a larger timeout."
             ) from None
-        except KeyError:  # so the scheduler says that it knows no such worker any more
-            if home in self._workers():
+        except KeyError:  # the scheduler's answer where it does not know the worker any more
+            if worker in self._workers():
                 raise
             raise self._lost() from None
-        return self._pin(sent[0], home)
+        return self._pin(futures[0], worker)
 
-    def _pin(self, future: Any, home: str) -> Any:
-        self.pinned[future] = home
+    def _pin(self, future: Any, worker: str) -> Any:
+        self.pinned[future] = worker
         return future
 
-    def _asked(self, call: Callable) -> Any:
-        """What the client says, or that nobody answers."""
+    def _call_client(self, call: Callable) -> Any:
+        """Call the client; an error of the connection becomes `ConnectionLost`."""
         try:
             return call()
         except (OSError, TimeoutError) as error:
             raise self._lost() from error
 
     def cancel(self, handles: Sequence[Any]) -> None:
-        """Let go of tasks and results, which the scheduler then forgets.
+        """Release tasks and results, which the scheduler then forgets.
 
         Not `Client.cancel`: on tasks that others wait for it trips an assertion of the scheduler
         (2026.8), which ends the client's connection.
@@ -170,91 +167,91 @@ class DaskExecutor:
 
     # ------------------------------------------------------------------ waiting
     def gather(self, handles: Sequence[Any]) -> list:
-        """Results, once all are there; the workers are looked at all the while."""
+        """Wait for all results and fetch them, while the workers are checked."""
         self._wait(list(handles))
-        return [self._fetched(future) for future in handles]
+        return [self._fetch(future) for future in handles]
 
     def _wait(self, handles: list[Any]) -> None:
-        """Wait until all are done."""
-        finished, since = 0, time.monotonic()
+        """Wait until all tasks have ended."""
+        n_done, since = 0, time.monotonic()
         while True:
             try:
-                distributed.wait(handles, timeout=PAUSE)
+                distributed.wait(handles, timeout=POLL_SECONDS)
             except TimeoutError:
                 pass
             except distributed.CancelledError as error:
                 raise self._lost() from error
-            self._look(handles)
-            self.ended.update(future for future in handles if future.done())
+            self._check(handles)
+            self.finished.update(future for future in handles if future.done())
             done = sum(future.done() for future in handles)
             if done == len(handles):
                 return
-            if done > finished:
-                finished, since = done, time.monotonic()
-            self._be_patient(since)
+            if done > n_done:
+                n_done, since = done, time.monotonic()
+            self._check_timeout(since)
 
-    def _look(self, handles: Sequence[Any]) -> None:
-        """Raise what a task raised, and `Lost` where a home is gone."""
+    def _check(self, handles: Sequence[Any]) -> None:
+        """Raise the error of a task, or `ConnectionLost` where a worker is gone."""
         for future in handles:
             if future.status == "error":
                 error = future.exception(timeout=self.timeout)
                 if isinstance(error, distributed.KilledWorker):
-                    raise RuntimeError(_killed(self.pinned.get(future, "?"))) from error
+                    raise RuntimeError(_killed_message(self.pinned.get(future, "?"))) from error
                 raise error.with_traceback(None)
             if future.status in ("cancelled", "lost"):
                 raise self._lost()
         if set(self.pinned.values()) - set(self._workers()):
             raise self._lost()
 
-    def _be_patient(self, since: float) -> None:
+    def _check_timeout(self, since: float) -> None:
         if time.monotonic() - since > self.timeout:
             raise TimeoutError(
                 f"no task has ended for {self.timeout:g} seconds. Look at the workers' logs, pass "
                 "smaller partitions, or a larger timeout."
             )
 
-    def _fetched(self, future: Any) -> Any:
-        """A result brought here; asked again where it is long on its way."""
-        pause, since = 4 * PAUSE, time.monotonic()
+    def _fetch(self, future: Any) -> Any:
+        """Fetch a result; the request is repeated, with a longer wait, where it takes long."""
+        pause, since = 4 * POLL_SECONDS, time.monotonic()
         while True:
             try:
                 return future.result(timeout=pause)
             except TimeoutError:
-                self._look([future])
-                self._be_patient(since)
+                self._check([future])
+                self._check_timeout(since)
                 pause *= 2.0
             except (distributed.CancelledError, OSError) as error:
                 raise self._lost() from error
 
 
-def _within(seconds: float, ask: Callable) -> Any:
-    """What is said to a question that may be waited for in vain (a scheduler that is frozen, not
-    gone, keeps its connections); `Empty` if nothing is. Its thread is then left behind.
+def _within(seconds: float, call: Callable) -> Any:
+    """Result of a call that may never return (a frozen scheduler keeps its connections); raises
+    `Empty` after so many seconds, and leaves the thread of the call behind.
     """
-    answers: SimpleQueue = SimpleQueue()
+    results: SimpleQueue = SimpleQueue()
 
-    def asked() -> None:
+    def run_call() -> None:
         try:
-            answers.put((ask(), None))
+            results.put((call(), None))
         except Exception as error:
-            answers.put((None, error))
+            results.put((None, error))
 
-    Thread(target=asked, daemon=True).start()
-    found, error = answers.get(timeout=seconds)
+    Thread(target=run_call, daemon=True).start()
+    result, error = results.get(timeout=seconds)
     if error is not None:
         raise error
-    return found
+    return result
 
 
-def _paired(*parts: Any) -> tuple:
-    """Parts of a block, together."""
-    return parts
+def _as_tuple(*members: Any) -> tuple:
+    """X, y and perhaps weights of a block."""
+    return members
 
 
-def _killed(home: str) -> str:
-    """Words about a task that kills workers."""
+def _killed_message(worker: str) -> str:
+    """Message about a task that kills workers."""
     return (
-        f"a partition has killed the workers that held it, the last {home}: most likely it does "
+        f"a partition has killed the workers that held it, the last {worker}: most likely it does "
         "not fit into their memory. Cut the data into smaller files or blocks, or give workers "
         "more memory."
     )

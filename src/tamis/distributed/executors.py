@@ -1,82 +1,84 @@
-"""What the rounds ask of an engine, and the engine that does everything here and now."""
+"""What a fit needs of an engine (the protocol `Executor`), and the engine of this process."""
 
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-KEPT = 1 << 30  # bytes of partitions that are held here rather than read again at every visit
+PARTITION_MEMORY = 1 << 30  # bytes of partitions that a process holds where no limit is known
 
 
-class Lost(Exception):
-    """Work that nobody does any more: `what` is "worker" or "scheduler", `under` the handles that
-    were not done at the worker, `names` the partitions that they are about.
+class ConnectionLost(Exception):
+    """A worker or the scheduler is gone: `what` is "worker" or "scheduler", `pending` the handles
+    of that worker's unfinished tasks, `partitions` the names of the partitions that these open.
     """
 
-    def __init__(self, what: str, words: str = "", under: Sequence[Any] = ()):
-        super().__init__(words or f"a {what} was lost")
-        self.what, self.under = what, under
-        self.names: list[str] = []
+    def __init__(self, what: str, message: str = "", pending: Sequence[Any] = ()):
+        super().__init__(message or f"a {what} was lost")
+        self.what, self.pending = what, pending
+        self.partitions: list[str] = []
 
 
-class Held:
-    """What lies on workers and goes from one to another; its size is that of its arrays."""
+class RemoteValue:
+    """Base of values that lie on workers; the engine takes the bytes of their arrays as size."""
 
 
 class Executor(Protocol):
-    """An engine. Its handles stand for results that lie somewhere, and may be given to `submit`."""
+    """An engine. A handle stands for a result on a worker, and may be an argument of `submit`."""
 
-    def homes(self) -> list[str]:
-        """Names of the workers that live, sorted."""
+    def workers(self) -> list[str]:
+        """Names of the live workers, sorted."""
 
-    def room(self, home: str) -> int:
-        """Bytes that partitions may take at a home."""
+    def capacity(self, worker: str) -> int:
+        """Bytes that partitions may take on a worker."""
 
-    def memory(self, home: str) -> int:
-        """Bytes that a home has for everything."""
+    def memory(self, worker: str) -> int:
+        """Bytes that a worker has for everything."""
 
-    def host(self, home: str) -> str:
-        """The machine of a home: its workers share compiled loops."""
+    def host(self, worker: str) -> str:
+        """The machine of a worker; workers of one machine share compiled loops."""
 
-    def submit(self, task: Callable, *given: Any, home: str) -> Any:
-        """Do something there and nowhere else; a handle of what comes of it."""
+    def submit(self, task: Callable, *args: Any, worker: str) -> Any:
+        """Run a task on this worker and no other; return the handle of its result."""
 
-    def put(self, value: Any, home: str) -> Any:
-        """A handle of a value, or of what a lazy value (a dask collection) computes to there."""
+    def put(self, value: Any, worker: str) -> Any:
+        """Send a value (or compute a dask collection) to a worker; return its handle."""
 
     def gather(self, handles: Sequence[Any]) -> list:
-        """What came of it, with the first error of a task, or `Lost`. It may be read-only."""
+        """Return the results, whose arrays may be read-only; raise the first error of a task, or
+        `ConnectionLost`.
+        """
 
     def cancel(self, handles: Sequence[Any]) -> None:
-        """Forget about it."""
+        """Drop tasks and results."""
 
 
-class Inline:
-    """Everything at once, in this process: a handle is the result itself."""
+class LocalExecutor:
+    """Runs every task at once in this process: a handle is the result itself."""
 
-    def homes(self) -> list[str]:
+    def workers(self) -> list[str]:
         """This process."""
-        return ["here"]
+        return ["local"]
 
-    def room(self, home: str) -> int:
-        """A gigabyte: more is read again at every visit."""
-        return KEPT
+    def capacity(self, worker: str) -> int:
+        """A gigabyte; more is read again each time."""
+        return PARTITION_MEMORY
 
-    def memory(self, home: str) -> int:
-        """What is here is here."""
+    def memory(self, worker: str) -> int:
+        """No limit: blocks of this process are in memory already."""
         return sys.maxsize
 
-    def host(self, home: str) -> str:
+    def host(self, worker: str) -> str:
         """This machine."""
-        return "here"
+        return "local"
 
-    def submit(self, task: Callable, *given: Any, home: str) -> Any:
-        """Call it."""
-        return task(*given)
+    def submit(self, task: Callable, *args: Any, worker: str) -> Any:
+        """Call the task."""
+        return task(*args)
 
-    def put(self, value: Any, home: str) -> Any:
-        """The value, computed."""
+    def put(self, value: Any, worker: str) -> Any:
+        """The value, computed where it is a dask collection."""
         if isinstance(value, tuple) and any(hasattr(one, "__dask_graph__") for one in value):
-            return tuple(self.put(one, home) for one in value)
+            return tuple(self.put(one, worker) for one in value)
         return value.compute() if hasattr(value, "__dask_graph__") else value
 
     def gather(self, handles: Sequence[Any]) -> list:
@@ -84,22 +86,24 @@ class Inline:
         return list(handles)
 
     def cancel(self, handles: Sequence[Any]) -> None:
-        """Nothing is under way."""
+        """No task is pending."""
 
 
 def merge_tree(
-    executor: Executor, nodes: Sequence[tuple[str, Any]], task: Callable, *given: Any
+    executor: Executor, nodes: Sequence[tuple[str, Any]], task: Callable, *args: Any
 ) -> tuple[str, Any]:
-    """Return home and handle of all nodes (home, handle) merged in a tree of fan 2, neighbours
-    first, by ``task(*given, left, right)``: the same tree, hence the same bits, whoever is done
+    """Merge nodes (worker, handle) by ``task(*args, left, right)`` in a binary tree, neighbours
+    first; return worker and handle of the root.
+
+    The tree depends on the order of the nodes alone, so the bits do not depend on which task ends
     first.
     """
     nodes = list(nodes)
     while len(nodes) > 1:
         pairs = zip(nodes[::2], nodes[1::2], strict=False)
         merged = [
-            (home, executor.submit(task, *given, left, right, home=home))
-            for (home, left), (_, right) in pairs
+            (worker, executor.submit(task, *args, left, right, worker=worker))
+            for (worker, left), (_, right) in pairs
         ]
         nodes = merged + nodes[len(nodes) // 2 * 2 :]
     return nodes[0]

@@ -1,4 +1,4 @@
-"""Several models as one: the mean score of paths, and what partitions have learnt apart."""
+"""One model from several: the mean score of paths, and what partitions have learnt apart."""
 
 import copy
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.base.estimators.mean import Mean
 from tamis.base.targets import ClassTargets
-from tamis.distributed.visits import Partition, Path, visit
+from tamis.distributed.worker_tasks import Partition, PathState, learn_partition
 from tamis.solvers.first_order.state import Engine
 from tamis.solvers.second_order.state import ConfidenceEngine
 from tamis.terms.optimizers import Averaged, CappedDescent
@@ -18,40 +18,40 @@ MERGES = ("mean", "precision")
 
 # --------------------------------------------------------------------------- paths
 def has_mean(model: Any) -> bool:
-    """Whether several paths of a model have a mean that is such a model again."""
+    """Whether the mean of several models of this class is a model of this class."""
     contents = [vars(base).get("_contents", {}).get("_engine") for base in type(model).__mro__]
     declared = next((one for one in contents if one is not None), None)
     return any(getattr(one, "cls", None) is Mean for one in getattr(declared, "contents", ()))
 
 
 def mean_of(models: list[Any]) -> Any:
-    """One model of the mean score of several, which it holds as `paths_`."""
+    """One model with the mean score of several, which it holds as `paths_`."""
     if len(models) == 1:
         return models[0]
-    found = copy.copy(models[0])
+    mean = copy.copy(models[0])
     engines = [model._engine for model in models]
-    found._engine = Mean(engines)
-    kept = np.zeros_like(found._engine.table)
+    mean._engine = Mean(engines)
+    nonzero_counts = np.zeros_like(mean._engine.table)
     for engine in engines:
-        kept += engine.weights() != 0.0
-    found.selection_probability_ = found._targets.shaped(kept / len(engines))
-    found.paths_ = models
-    return found
+        nonzero_counts += engine.weights() != 0.0
+    mean.selection_probability_ = mean._targets.shaped(nonzero_counts / len(engines))
+    mean.paths_ = models
+    return mean
 
 
 # --------------------------------------------------------------------------- partitions
 @dataclass
-class Node:
-    """What some partitions have learnt from a common start, on its way up the tree."""
+class LearntApart:
+    """What some partitions have learnt from a common start: a node of the merge tree."""
 
-    path: Path
+    path: PathState
     rows: int
-    gained: Any = None  # precision, over the start, of all of them together
-    below: Any = None  # sum of the precisions that the means are weighted by
+    gained_precision: Any = None  # over the start, of all of them together
+    mean_precision: Any = None  # sum of the precisions that weight the means
 
 
-def objection(model: Any, merge: str) -> str:
-    """Why what partitions have learnt cannot be merged; nothing where it can."""
+def refuse_mix(model: Any, merge: str) -> str:
+    """Why such models cannot be mixed; empty where they can."""
     engine: Any = getattr(model, "_engine", None)
     if type(engine) not in (Engine, ConfidenceEngine):
         return "its state has no mean that is a state again"
@@ -71,68 +71,73 @@ def objection(model: Any, merge: str) -> str:
     return ""
 
 
-def learn_apart(start: Path, partition: Partition, merge: str) -> Node:
-    """What a partition has to teach a model that has learnt of no other since the start."""
-    path = visit(Path(start.model), partition)
-    if said := objection(path.model, merge):
+def learn_apart(start: PathState, partition: Partition, merge: str) -> LearntApart:
+    """Learn a partition from the common start, apart from the other partitions."""
+    path = learn_partition(PathState(start.model), partition)
+    if reason := refuse_mix(path.model, merge):
         name = type(path.model).__name__
-        raise ValueError(f"how='mix' does not go with this {name}: {said}. Or use how='walk'.")
+        raise ValueError(f"how='mix' does not go with this {name}: {reason}. Or use how='walk'.")
     model = copy.copy(path.model)
     model._engine = engine = model._engine.flushed()
-    node = Node(replace(path, model=model), path.rows)
+    learnt = LearntApart(replace(path, model=model), path.rows)
     if merge == "precision":
-        begun = getattr(start.model, "_engine", None)
-        gained = engine.state[:, engine.outputs :]
-        node.gained = gained - begun.state[:, engine.outputs :] if begun is not None else gained
-        node.below = engine.flags[1] + gained
-    return node
+        start_engine = getattr(start.model, "_engine", None)
+        precision = engine.state[:, engine.outputs :]
+        before = 0.0 if start_engine is None else start_engine.state[:, engine.outputs :]
+        learnt.gained_precision = precision - before
+        learnt.mean_precision = engine.flags[1] + precision
+    return learnt
 
 
-def join(left: Node, right: Node) -> Node:
-    """Two branches as one; the mean goes by rows."""
+def merge_learnt(left: LearntApart, right: LearntApart) -> LearntApart:
+    """Merge two nodes into one, their models by a mean that is weighted by rows."""
     rows = left.rows + right.rows
-    share = right.rows / rows if rows else 0.0
+    fraction = right.rows / rows if rows else 0.0
     model, other = copy.copy(left.path.model), right.path.model
-    model._engine = model._engine.mixed(other._engine, share)
-    model._targets = _mixed_targets(left.path.model._targets, other._targets, share)
-    path = Path(
+    model._engine = model._engine.mixed(other._engine, fraction)
+    model._targets = _mixed_targets(left.path.model._targets, other._targets, fraction)
+    path = PathState(
         model,
         left.path.visited + right.path.visited,
         left.path.rows + right.path.rows,
         left.path.steps + right.path.steps,
-        left.path.taken + right.path.taken,
+        left.path.seconds + right.path.seconds,
     )
-    node = Node(path, rows)
-    if left.below is not None:
-        _by_precision(model._engine, left, right, node)
-    return node
+    merged = LearntApart(path, rows)
+    if left.mean_precision is not None:
+        _weight_by_precision(model._engine, left, right, merged)
+    return merged
 
 
-def _by_precision(engine: ConfidenceEngine, left: Node, right: Node, node: Node) -> None:
-    """Means weighted by precision, in place of plain ones."""
+def _weight_by_precision(
+    engine: ConfidenceEngine, left: LearntApart, right: LearntApart, merged: LearntApart
+) -> None:
+    """Replace the plain mean of the weights by one that is weighted by precision."""
     outputs = engine.outputs
     means = [one.path.model._engine.state[:, :outputs] for one in (left, right)]
-    node.below = left.below + right.below
-    node.gained = left.gained + right.gained
-    engine.state[:, :outputs] = (left.below * means[0] + right.below * means[1]) / node.below
+    total = left.mean_precision + right.mean_precision
+    merged.mean_precision = total
+    merged.gained_precision = left.gained_precision + right.gained_precision
+    weighted = left.mean_precision * means[0] + right.mean_precision * means[1]
+    engine.state[:, :outputs] = weighted / total
 
 
-def finish(start: Path, node: Node) -> Path:
-    """The path after a sweep: what the tree has brought together."""
-    path = node.path
-    if node.gained is not None:
+def finish_mix(start: PathState, root: LearntApart) -> PathState:
+    """The path after a sweep, from the root of the merge tree."""
+    path = root.path
+    if root.gained_precision is not None:
         engine = path.model._engine = copy.copy(path.model._engine)
         engine.state = engine.state.copy()
-        begun = getattr(start.model, "_engine", None)
-        before = 0.0 if begun is None else begun.state[:, engine.outputs :]
-        engine.state[:, engine.outputs :] = before + node.gained
+        start_engine = getattr(start.model, "_engine", None)
+        before = 0.0 if start_engine is None else start_engine.state[:, engine.outputs :]
+        engine.state[:, engine.outputs :] = before + root.gained_precision
     visited, rows = start.visited + path.visited, start.rows + path.rows
-    return Path(path.model, visited, rows, start.steps + path.steps, path.taken)
+    return PathState(path.model, visited, rows, start.steps + path.steps, path.seconds)
 
 
-def _mixed_targets(one: Any, other: Any, share: float) -> Any:
-    """Targets with a mean of the classes' counts, where they are counted."""
+def _mixed_targets(one: Any, other: Any, fraction: float) -> Any:
+    """Targets with a mean of the class counts, where classes are counted."""
     if getattr(one, "counts", None) is None:
         return one
-    counts = (1.0 - share) * one.counts + share * other.counts
+    counts = (1.0 - fraction) * one.counts + fraction * other.counts
     return ClassTargets(one.classes, one.labels, counts)

@@ -2,7 +2,7 @@
 off it is at most.
 
 scikit-learn's `randomized_svd` takes arrays alone, so that sparse rows could not be centred. Rows
-that lie in partitions have an order of products of their own (`distributed.summing.factoring`),
+that lie in partitions have an order of products of their own (`methods.low_rank_lasso.partitions`),
 since each product is a pass over all of them; Lanczos' method and the bounds are these.
 """
 

@@ -6,9 +6,10 @@ longer falls, and what they may offer.
 
 import math
 from contextlib import contextmanager
+from copy import copy
 from functools import lru_cache
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +35,7 @@ from tamis.base.parameters import (
     parameter,
 )
 from tamis.base.splits import hold_out
+from tamis.base.targets import ClassTargets
 from tamis.base.validation import (
     half_fitted,
     note_columns,
@@ -48,6 +50,23 @@ from tamis.system.progress import Progress
 from tamis.system.schema import count, flag, optional, records
 
 PATHS = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
+
+
+class EncodedRows(NamedTuple):
+    """The next rows of a stream, validated, with their targets as loops read them. The weights are
+    those of the rows (length 0 means none), without the weights of classes.
+    """
+
+    rows: Csr
+    targets: Any  # ClassTargets or NumberTargets
+    coded: EncodedTargets
+    weights: np.ndarray
+
+    def first(self, count: int) -> "EncodedRows":
+        """The first rows."""
+        rows = self.rows.cut(0, min(count, self.rows.n_rows))
+        coded = self.coded._replace(columns=self.coded.columns[:count])
+        return EncodedRows(rows, self.targets, coded, self.weights[:count])
 
 
 @estimator(kw_only=True)
@@ -145,17 +164,70 @@ class LinearStream(CallbackSupportMixin, Predictor):
                 known["task"] = task[start:stop]
             y_part = y if len(spans) == 1 else np.asarray(y)[start:stop]
             targets, coded = self._code(y_part, stop - start, whole=False, **known)
-            targets, row_weights = self._weigh(
-                targets, coded.columns, weights[start:stop], whole=False, grow=grow
-            )
             row_offset = None if offset is None else np.asarray(offset)[start:stop]
-            coded = self._shifted(coded, targets, row_offset, begun)
-            self._prepare(model, targets, rows.n_features, begun)
-            begun, self.n_iter_ = True, 1
-            self._learn(model, rows.cut(start, stop), coded, row_weights)
+            self._learn_span(
+                model,
+                EncodedRows(rows.cut(start, stop), targets, coded, weights[start:stop]),
+                row_offset,
+                begun,
+            )
+            begun = True
         note_columns(self, X, rows.n_features)
         self._look(steps)
         return self
+
+    def _learn_span(self, model, encoded: EncodedRows, offset, begun: bool) -> None:
+        """Learn rows among which no class and no task is met for the first time."""
+        rows, targets, coded, weights = encoded
+        targets, weights = self._weigh(targets, coded.columns, weights, whole=False, grow=self.grow)
+        coded = self._shifted(coded, targets, offset, begun)
+        self._prepare(model, targets, rows.n_features, begun)
+        self.n_iter_ = 1
+        self._learn(model, rows, coded, weights)
+
+    # ------------------------------------------------------------------ rows that are learnt often
+    def _encode(self, X, y, sample_weight=None, **classes) -> EncodedRows:
+        """Validate rows and parameters, and encode y: once for rows that `_learn_encoded` learns
+        several times, or that several models learn.
+        """
+        self._validate_params()
+        begun = hasattr(self, "_engine")
+        rows = take_matrix(self, X, reset=not begun, chunk=True, ordered=self._ordered)
+        weights = take_weights(sample_weight, rows.n_rows)
+        known = self._targets if begun else None
+        targets, coded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
+        return EncodedRows(rows, targets, coded, weights)
+
+    def _learn_encoded(self, encoded: EncodedRows) -> None:
+        """Learn rows as `partial_fit` does, to the same bits, without another validation.
+
+        They may have been encoded by another model of the same parameters, and pickled since.
+        """
+        begun = hasattr(self, "_engine")
+        rows, targets, coded, weights = encoded
+        if not begun:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = rows.n_features
+        elif rows.n_features != self.n_features_in_ or not _same_outputs(targets, self._targets):
+            raise ValueError(
+                f"rows of {rows.n_features:,} columns and {targets.outputs} outputs do not go "
+                f"with this {type(self).__name__}, which has {self.n_features_in_:,} columns and "
+                f"{self._targets.outputs} outputs. All rows need the same columns and targets."
+            )
+        # The loops are compiled for read-only arrays, and unpickled arrays may be writeable.
+        data, indices, indptr, columns, weights = (
+            frozen(np.require(one, requirements=["C", "A"]))
+            for one in (*rows[:3], coded.columns, weights)
+        )
+        steps = self._engine.steps if begun else 0.0
+        encoded = EncodedRows(
+            Csr(data, indices, indptr, rows.n_features),
+            self._targets if begun else targets,
+            EncodedTargets(columns),
+            weights,
+        )
+        self._learn_span(self._model(), encoded, None, begun)
+        self._look(steps)
 
     def _shifted(self, coded: EncodedTargets, targets, offset, begun: bool) -> EncodedTargets:
         """Targets with the offset of their rows; who was begun with one needs it in every call."""
@@ -528,6 +600,34 @@ def _draw(state) -> int:
 
 
 _drawn = lru_cache(maxsize=256)(_draw)  # a generator takes longer to make than rows to learn
+
+
+def encoder_of(model) -> LinearStream | None:
+    """A copy of a model, without what it has learnt, whose `_encode` makes rows for
+    `_learn_encoded`.
+
+    None where rows must go through `partial_fit`: of other estimators, of subclasses with a
+    `partial_fit` of their own, and where a chunk is cut at a new class or task.
+    """
+    if not isinstance(model, LinearStream) or model.grow:
+        return None
+    kind = type(model)
+    is_ours = kind.partial_fit.__module__.startswith("tamis.")
+    if not is_ours or kind._partial_fit is not LinearStream._partial_fit:
+        return None
+    encoder: Any = copy(model)
+    for name in PATHS:
+        encoder.__dict__.pop(name, None)
+    if hasattr(encoder, "_engine"):
+        encoder._engine = None  # columns and classes stay known
+    return encoder
+
+
+def _same_outputs(targets, other) -> bool:
+    """Whether columns of targets mean the same to both."""
+    if targets.outputs != other.outputs or not isinstance(targets, ClassTargets):
+        return targets.outputs == other.outputs
+    return targets.labels == other.labels and np.array_equal(targets.classes, other.classes)
 
 
 def _same_classes(targets, old) -> bool:

@@ -1,4 +1,6 @@
-"""Statistics of columns that add up: moments, rows that fill a column, its largest number."""
+"""`column_statistics`: moments, fractions of nonzeros and largest numbers of columns, by sums over
+partitions.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.distributed.summing.tree import Counted, Sums
+from tamis.distributed.fitting import executor_of, plan
+from tamis.distributed.summing.sums import CountedBlocks, Sums
 from tamis.numerics.moments import centred_moments, merge_moments
 
 
@@ -93,15 +96,69 @@ class ColumnStatistics:
         )
 
 
-def statistics_of(blocks: Counted, features: int) -> ColumnStatistics:
-    """Statistics of a partition."""
-    found = ColumnStatistics.none(features)
+def block_statistics(blocks: CountedBlocks, n_features: int) -> ColumnStatistics:
+    """Statistics of a partition (a task)."""
+    statistics = ColumnStatistics.none(n_features)
     for block in blocks:
-        found = found.merged(ColumnStatistics.of(block.X, block.weights))
-    return found
+        statistics = statistics.merged(ColumnStatistics.of(block.X, block.weights))
+    return statistics
 
 
-def statistics_by_partitions(sums: Sums) -> ColumnStatistics:
-    """Statistics of the columns of all partitions, by the tree."""
-    features = sums.agreed.survey.features
-    return sums.total(statistics_of, features, merge=ColumnStatistics.merged)
+def merged_statistics(sums: Sums) -> ColumnStatistics:
+    """Statistics of all partitions, merged in the tree."""
+    return sums.total(block_statistics, sums.n_features, merge=ColumnStatistics.merged)
+
+
+def column_statistics(
+    rows: Any,
+    client: Any = None,
+    *,
+    target: str | None = None,
+    timeout: float = 600.0,
+    **reading: Any,
+) -> ColumnStatistics:
+    """Means, deviations and other statistics of columns, by partitions where they lie.
+
+    Statistics of partitions are merged in a tree over their numbers: the bits depend on the
+    partitions and not on the workers. Sparse columns stay sparse, and sums of squares are about the
+    mean, so that columns far from 0 lose no digit.
+
+    Parameters
+    ----------
+    rows : glob, list of files, dask DataFrame, (X, y) of dask arrays, or iterable of blocks
+        As in `fit`.
+    client : distributed.Client or None, default=None
+        None does everything in this process.
+    target : str or None, default=None
+        Column of the target, in frames and tables.
+    timeout : float, default=600.0
+        Seconds without any finished task that are an error.
+    **reading
+        Further parameters of `open_rows`, for files.
+
+    Returns
+    -------
+    statistics : ColumnStatistics
+        Of all columns, weighted by the rows' weights: `mean`, `variance`, `deviation`, `share` of
+        rows with a number other than 0, `largest` absolute number, and the sums that they come
+        from.
+
+    See Also
+    --------
+    fit : Learns a model from the same partitions.
+
+    Examples
+    --------
+    >>> import tamis.distributed
+    >>> from tamis.datasets import make_text
+    >>> X, y, _ = make_text(n_samples=2000, n_features=5000, random_state=0)
+    >>> blocks = [(X[k : k + 500], y[k : k + 500]) for k in range(0, 2000, 500)]
+    >>> columns = tamis.distributed.column_statistics(blocks)
+    >>> columns.rows, columns.mean.shape
+    (2000, (5000,))
+    >>> bool(abs(columns.mean - X.mean(axis=0)).max() < 1e-15)
+    True
+    """
+    with executor_of(client, timeout) as executor:
+        placement = plan(None, rows, executor, target, None, reading)
+        return merged_statistics(Sums(placement))

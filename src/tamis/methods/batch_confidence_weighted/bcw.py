@@ -9,9 +9,11 @@ import numpy as np
 
 from tamis.base.estimators.estimator import take_asked
 from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
+from tamis.base.partition_sums import PartitionSums
 from tamis.methods.batch_confidence_weighted.belief import Belief
 from tamis.methods.batch_confidence_weighted.dual import Outcome, SweepOptions, learn_batch
 from tamis.methods.batch_confidence_weighted.estimator import COST, NOTHING, BatchModel
+from tamis.methods.batch_confidence_weighted.partitions import fit_sums, refuse_sums
 from tamis.methods.batch_confidence_weighted.rows import Rows
 from tamis.system.schema import part
 
@@ -122,6 +124,14 @@ class BCWClassifier(BatchModel):
             Per sweep over the last batch: objective, dual and gap."""
     # one sweep tells a row of weight 2 from a row that comes twice: see tamis.testing
     _walks_rows = True
+
+    def _refuse_sums(self) -> str:
+        """Why it cannot be fitted by sums over partitions; empty where it can."""
+        return refuse_sums(self)
+
+    def _fit_sums(self, sums: PartitionSums) -> None:
+        """Fit by sums over partitions."""
+        fit_sums(self, sums)
 
     def _learn(self, matrix, signs, weights, belief, whole) -> tuple[Belief, Outcome]:
         """One batch: the precision, then the means."""

@@ -9,5 +9,6 @@ lasso.py            LowRankLasso
 classifier.py       LowRankClassifier
 rank_one_solver.py  rank one, solved exactly
 rank_one.py         RankOneLasso
+partitions.py       all of these on rows that lie in partitions
 words.py            words that predict a word: associations
 """

@@ -23,9 +23,11 @@ from tamis.base.parameters import (
     estimator,
     parameter,
 )
+from tamis.base.partition_sums import PartitionSums
 from tamis.base.validation import take_weights, warn_user
 from tamis.methods.low_rank_lasso.compression import Compressed, compress, scores_of
 from tamis.methods.low_rank_lasso.factorization import Factoring, LowRankFactorization
+from tamis.methods.low_rank_lasso.partitions import fit_low_rank, refuse_sums
 from tamis.methods.low_rank_lasso.spg.solver import Outcome, Rules, solve
 from tamis.solvers.randomized_svd import Operator
 from tamis.system.schema import array, count, part, records, rows
@@ -163,6 +165,14 @@ class LowRankModel(Factoring):
         self._set_attributes(shown, targets)
         self._warn(factors)
         return self
+
+    def _refuse_sums(self) -> str:
+        """Why it cannot be fitted by sums over partitions; empty where it can."""
+        return refuse_sums(self)
+
+    def _fit_sums(self, sums: PartitionSums) -> None:
+        """Fit by sums over partitions."""
+        fit_low_rank(self, sums)
 
     def _set_attributes(self, shown: dict, targets) -> None:
         """Set what a fit shows."""

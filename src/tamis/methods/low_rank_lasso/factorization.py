@@ -20,7 +20,9 @@ from tamis.base.parameters import (
     one_of,
     parameter,
 )
+from tamis.base.partition_sums import PartitionSums
 from tamis.base.validation import take_weights
+from tamis.methods.low_rank_lasso.partitions import fit_factorization
 from tamis.solvers.randomized_svd import Operator, certified, truncated_svd
 from tamis.system.schema import array, number, size
 from tamis.system.threads import locked
@@ -160,6 +162,13 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
         weights = take_weights(sample_weight, matrix.shape[0], some=True)
         self._factorise(matrix, np.sqrt(weights) if len(weights) else None)
         return self
+
+    def _refuse_sums(self) -> str:
+        return ""
+
+    def _fit_sums(self, sums: PartitionSums) -> None:
+        """Fit by sums over partitions."""
+        fit_factorization(self, sums)
 
     def _factorise(self, matrix, roots) -> Operator:
         """Factor trusted rows, whose weights' roots are given, or None; returns the rows as the map

@@ -19,9 +19,11 @@ from tamis.base.parameters import (
     estimator,
     parameter,
 )
+from tamis.base.partition_sums import PartitionSums
 from tamis.base.targets import NumberTargets
 from tamis.base.validation import take_weights
 from tamis.methods.low_rank_lasso.factorization import LowRankFactorization
+from tamis.methods.low_rank_lasso.partitions import rank_one_problem
 from tamis.methods.low_rank_lasso.rank_one_solver import RankOne, highest_price, solve_rank_one
 from tamis.system.schema import array, count, number, part, records
 
@@ -160,6 +162,14 @@ class RankOneLasso(Regressor):
     def _fit(self, X, y, sample_weight):
         """Find the two vectors, solve for every target, store."""
         return self._settle(self._problem(X, y, sample_weight))
+
+    def _refuse_sums(self) -> str:
+        return ""
+
+    def _fit_sums(self, sums: PartitionSums) -> None:
+        """Fit by sums over partitions."""
+        factors, *projected = rank_one_problem(self, sums)
+        self._settle(Problem(factors, self._insured(factors), *projected))
 
     def _settle(self, problem: Problem):
         """Solve for every target, and store."""

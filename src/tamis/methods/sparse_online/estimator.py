@@ -2,6 +2,7 @@
 recipes stand on.
 """
 
+import math
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from tamis.base.estimators.mean import contents_with_paths
 from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import Growing, HeldOut
-from tamis.base.model_parts import FirstOrderModel, loss_of
+from tamis.base.model_parts import FirstOrderModel, is_smooth, loss_of
 from tamis.base.parameters import (
     ABOVE,
     ARRAY,
@@ -29,6 +30,7 @@ from tamis.base.parameters import (
 )
 from tamis.solvers.first_order.state import Engine, by_column_of
 from tamis.system.threads import count_threads, locked
+from tamis.terms.optimizers import Averaged, ByColumn, DualAveraging
 
 
 @estimator(kw_only=True)
@@ -61,6 +63,22 @@ class FirstOrder(Growing, HeldOut):
 
     def _threads(self) -> int:
         return count_threads(self.n_jobs)
+
+    def _refuse_sums(self) -> str:
+        """Why it cannot be learnt by steps of many rows at once, whose gradients are a sum over
+        partitions; empty where it can.
+        """
+        loss, _, optimizer, _ = self._model().terms
+        if is_smooth(loss) and not math.isfinite(loss.hessian_bound()):
+            return "a step by many rows at once needs a bound of the loss's second derivative"
+        is_averaged = isinstance(optimizer, Averaged)
+        while isinstance(optimizer, Averaged | ByColumn):
+            optimizer = optimizer.optimizer
+        if not isinstance(optimizer, DualAveraging):
+            return "its weights are no function of a sum of gradients"
+        if is_averaged:
+            return "its averages are kept a feature's stay each; pass average=False"
+        return ""
 
     def _begin(self, model: FirstOrderModel, targets, n_features: int, is_fit: bool) -> Engine:
         penalties = self._column_penalties(model, n_features) if is_by_column(self) else None

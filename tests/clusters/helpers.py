@@ -1,10 +1,10 @@
-"""Partitions that the tests of rounds share, and what a model of them is compared by."""
+"""Partitions, simulated workers, and the bits of a model, for the tests of this folder."""
 
 import numpy as np
 
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
-from tamis.distributed.executors import Inline, Lost
+from tamis.distributed.executors import ConnectionLost, LocalExecutor
 
 X, Y, _ = make_text(n_samples=300, n_features=60, n_informative=6, words=12, random_state=0)
 CUTS = [(0, 80), (80, 150), (150, 220), (220, 300)]
@@ -25,27 +25,27 @@ def bits(model):
     return [np.asarray(one.coef_).tobytes() + np.ravel(one.intercept_).tobytes() for one in models]
 
 
-class Team(Inline):
+class SimulatedWorkers(LocalExecutor):
     """Several workers in this process, of whom one is lost now and then."""
 
-    def __init__(self, workers=3, lost=(), room=1 << 30):
+    def __init__(self, workers=3, lost=(), capacity=1 << 30):
         self.names = [f"worker {k}" for k in range(workers)]
-        self.lost, self.gathered, self.rooms, self.at = set(lost), 0, room, []
+        self.lost, self.gathered, self.bytes, self.at = set(lost), 0, capacity, []
 
-    def homes(self):
+    def workers(self):
         return list(self.names)
 
-    def room(self, home):
-        return self.rooms
+    def capacity(self, worker):
+        return self.bytes
 
-    def submit(self, task, *given, home):
-        assert home in self.names
-        self.at.append((task.__name__, home))
-        return super().submit(task, *given, home=home)
+    def submit(self, task, *given, worker):
+        assert worker in self.names
+        self.at.append((task.__name__, worker))
+        return super().submit(task, *given, worker=worker)
 
     def gather(self, handles):
         self.gathered += 1
         if self.gathered in self.lost:
             self.names = [*self.names[1:], f"worker {len(self.at)}"]
-            raise Lost("worker")
+            raise ConnectionLost("worker")
         return super().gather(handles)

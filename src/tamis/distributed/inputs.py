@@ -1,4 +1,4 @@
-"""What users give, as partitions: descriptors that any worker can open."""
+"""The `rows` of a fit as a list of partitions, each of which any worker can open."""
 
 import os
 from collections.abc import Iterable
@@ -12,13 +12,11 @@ from tamis.data.source import RowSource
 FILE, BLOCK, FRAME = "file", "block", "frame"
 
 
-class Part(NamedTuple):
-    """A partition: a file that a worker opens itself, or a block or frame, perhaps yet to be
-    computed.
-    """
+class PartitionSource(NamedTuple):
+    """Where a partition comes from: the name of a file, or a block or frame (perhaps lazy)."""
 
-    kind: str
-    what: Any
+    kind: str  # FILE, BLOCK or FRAME
+    value: Any
     name: str  # in messages
 
 
@@ -27,32 +25,32 @@ def is_lazy(thing: object) -> bool:
     return hasattr(thing, "__dask_graph__") and not isinstance(thing, type)
 
 
-def is_name(thing: object) -> bool:
-    """Whether this is a path."""
+def is_path(thing: object) -> bool:
+    """Whether this is the path of a file."""
     return isinstance(thing, str | os.PathLike)
 
 
-def named_files(rows: Any) -> Any:
-    """The names where files are meant; else nothing."""
+def file_names(rows: Any) -> list[str] | None:
+    """Names of files, where `rows` are files; else None."""
     if isinstance(rows, RowSource):
         raise TypeError(
             "tamis.distributed.fit opens files where the workers are: pass their names (a glob or "
             "a list), and what open_rows was told as keywords."
         )
-    if is_name(rows):
+    if is_path(rows):
         return [os.fspath(rows)]
-    if isinstance(rows, list | tuple) and rows and all(map(is_name, rows)):
+    if isinstance(rows, list | tuple) and rows and all(map(is_path, rows)):
         return [os.fspath(name) for name in rows]
     return None
 
 
-def blocks_of(rows: Any, target: str | None) -> list[Part]:
-    """Partitions of what lies in memory, here or on workers."""
+def block_sources(rows: Any, target: str | None) -> list[PartitionSource]:
+    """Partitions of rows that lie in memory, here or on workers."""
     if is_lazy(rows) and hasattr(rows, "columns"):
-        return _frames(rows, target)
+        return _frame_sources(rows, target)
     if isinstance(rows, tuple) and not isinstance(rows, Rows) and 2 <= len(rows) <= 3:
         if all(is_lazy(one) and hasattr(one, "numblocks") for one in rows):
-            return _arrays(rows)
+            return _array_sources(rows)
         if not any(isinstance(one, tuple) for one in rows) and hasattr(rows[0], "shape"):
             rows = [rows]  # one block: X, y and perhaps weights
     if is_lazy(rows) or sp.issparse(rows) or not isinstance(rows, Iterable):
@@ -60,14 +58,14 @@ def blocks_of(rows: Any, target: str | None) -> list[Part]:
             "rows must be names of files, (X, y) of dask arrays, a dask DataFrame, or blocks: an "
             f"iterable of Rows, of (X, y) or of delayed ones. Got {type(rows).__name__}."
         )
-    found = [Part(BLOCK, _block(one, k), f"block {k}") for k, one in enumerate(rows)]
-    if not found:
+    sources = [PartitionSource(BLOCK, _block(one, k), f"block {k}") for k, one in enumerate(rows)]
+    if not sources:
         raise ValueError("no partition was given. Pass one block or file at least.")
-    return found
+    return sources
 
 
 def _block(one: Any, number: int) -> Any:
-    """A block as X, y and weights, or as what computes to that."""
+    """A block as (X, y, weights), or as a lazy value of that."""
     if isinstance(one, Rows):
         return one.X, one.targets, one.weights
     if is_lazy(one) or (isinstance(one, tuple) and 2 <= len(one) <= 3):
@@ -78,7 +76,7 @@ def _block(one: Any, number: int) -> Any:
     )
 
 
-def _arrays(arrays: tuple) -> list[Part]:
+def _array_sources(arrays: tuple) -> list[PartitionSource]:
     """Blocks of rows of dask arrays."""
     first = arrays[0]
     if first.ndim != 2 or first.numblocks[1] != 1:
@@ -92,13 +90,18 @@ def _arrays(arrays: tuple) -> list[Part]:
         raise ValueError(
             "X and y are cut into different blocks of rows. Pass y.rechunk({0: X.chunks[0]})."
         )
-    cut = [one.to_delayed().ravel().tolist() for one in arrays]
-    return [Part(BLOCK, tuple(part), f"block {k}") for k, part in enumerate(zip(*cut, strict=True))]
+    columns = [one.to_delayed().ravel().tolist() for one in arrays]
+    return [
+        PartitionSource(BLOCK, block, f"block {k}")
+        for k, block in enumerate(zip(*columns, strict=True))
+    ]
 
 
-def _frames(frame: Any, target: str | None) -> list[Part]:
+def _frame_sources(frame: Any, target: str | None) -> list[PartitionSource]:
     """Partitions of a dask DataFrame."""
     if target is None or target not in frame.columns:
         listed = ", ".join(map(repr, list(frame.columns)[:10]))
         raise ValueError(f"target={target!r} is no column of the frame; its columns are {listed}.")
-    return [Part(FRAME, part, f"partition {k}") for k, part in enumerate(frame.to_delayed())]
+    return [
+        PartitionSource(FRAME, one, f"partition {k}") for k, one in enumerate(frame.to_delayed())
+    ]

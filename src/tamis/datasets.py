@@ -1,4 +1,4 @@
-"""Data to try things on: seeded generators, and loaders of public formats."""
+"""Example data: seeded generators, and loaders of public formats."""
 
 import os
 
@@ -15,11 +15,11 @@ def make_text(
     noise: float = 0.02,
     random_state: int | None = None,
 ) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Make text-like rows whose class hangs on a few words, some common and some rare.
+    """Generate text-like rows whose class depends on a few words, some common and some rare.
 
     A row is a bag of distinct words drawn by a Zipf law, each with an inverse-frequency weight, of
-    unit norm. The informative words are spread evenly over the ranks 5 to a tenth of `n_features`,
-    so the rarer ones are seen in few rows but matter as much.
+    unit norm. The ranks of the informative words are spaced geometrically from 5 to a tenth of
+    `n_features`, so the rarer ones occur in few rows but have as much effect.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ def make_text(
     n_features : int, default=10000
         Words of the vocabulary.
     n_informative : int, default=20
-        Words that the class hangs on, half for and half against.
+        Words that the class depends on, half with positive and half with negative effect.
     words : int, default=60
-        Draws a row; repeated words count once.
+        Words drawn for each row; repeated words count once.
     noise : float, default=0.02
-        Share of labels that are turned.
+        Fraction of labels that are flipped.
     random_state : int or None, default=None
         Seed.
 
@@ -53,24 +53,28 @@ def make_text(
     ((100, 500), [0, 1], 20)
     """
     rng = np.random.default_rng(random_state)
-    odds = 1.0 / np.arange(5, n_features + 5)
-    odds /= odds.sum()
-    drawn = rng.choice(n_features, size=(n_samples, words), p=odds)
-    drawn = drawn.astype(np.int32)
-    indptr = np.arange(0, drawn.size + 1, words, dtype=np.int32)
-    X = sp.csr_array((np.ones(drawn.size), drawn.ravel(), indptr), shape=(n_samples, n_features))
+    probabilities = 1.0 / np.arange(5, n_features + 5)
+    probabilities /= probabilities.sum()
+    word_draws = rng.choice(n_features, size=(n_samples, words), p=probabilities)
+    word_draws = word_draws.astype(np.int32)
+    indptr = np.arange(0, word_draws.size + 1, words, dtype=np.int32)
+    X = sp.csr_array(
+        (np.ones(word_draws.size), word_draws.ravel(), indptr), shape=(n_samples, n_features)
+    )
     X.sum_duplicates()
-    X.data[:] = -np.log(np.clip(words * odds[X.indices], None, 0.9))
+    X.data[:] = -np.log(np.clip(words * probabilities[X.indices], None, 0.9))
     X.data /= np.repeat(np.sqrt(X.power(2).sum(axis=1)), np.diff(X.indptr))
     informative = np.unique(np.geomspace(5, max(6, n_features // 10), n_informative).astype(int))
-    spare = np.setdiff1d(np.arange(5, n_features), informative)
-    informative = np.sort(np.concatenate((informative, spare[: n_informative - len(informative)])))
+    unused_columns = np.setdiff1d(np.arange(5, n_features), informative)
+    informative = np.sort(
+        np.concatenate((informative, unused_columns[: n_informative - len(informative)]))
+    )
     signs = np.where(np.arange(n_informative) % 2, 1.0, -1.0)
     score = X[:, informative] @ signs
     score -= np.median(score)
     y = (score + 1e-9 * rng.normal(size=n_samples) > 0).astype(int)
-    turned = rng.random(n_samples) < noise
-    return X, np.where(turned, 1 - y, y), informative
+    is_flipped = rng.random(n_samples) < noise
+    return X, np.where(is_flipped, 1 - y, y), informative
 
 
 def load_bag_of_words(
@@ -85,8 +89,8 @@ def load_bag_of_words(
         entries, then a line for each entry); an npz file with `data`, `indices`, `indptr`, `shape`
         and `terms`; or plain text with one document a line.
     vocabulary : str, path-like or None, default=None
-        Words of the columns, one a line. None takes the file beside a docword file that has
-        ``vocab`` in its name, or `terms`.
+        Words of the columns, one a line. None takes `terms`, or the file in the folder of a
+        docword file that has ``vocab`` for ``docword`` in its name.
 
     Returns
     -------

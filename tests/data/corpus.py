@@ -1,4 +1,4 @@
-"""Files made to be read or refused: whole ones, and bad ones."""
+"""Files to be read, and bad files to be refused."""
 
 import bz2
 import gzip
@@ -20,7 +20,7 @@ VW = b"1 2.0 'tag|a x:1.5 y |b:2 z\n-1 |a x |b w:3\n1 | plain words:2 here\n"
 
 def npz(**more) -> bytes:
     X = sp.csr_array(np.array([[0, 1.5, 0], [2, 0, 0], [0, 0, -1], [1, 1, 1.0]]))
-    store, arrays = (
+    buffer, arrays = (
         io.BytesIO(),
         {
             "data": X.data,
@@ -30,16 +30,16 @@ def npz(**more) -> bytes:
             "y": np.array([0, 1, 0, 1]),
         },
     )
-    np.savez(store, **{k: v for k, v in (arrays | more).items() if v is not None})
-    return store.getvalue()
+    np.savez(buffer, **{k: v for k, v in (arrays | more).items() if v is not None})
+    return buffer.getvalue()
 
 
 def _zip(**files) -> bytes:
-    store = io.BytesIO()
-    with zipfile.ZipFile(store, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in files.items():
             archive.writestr(f"{name}.npy", content)
-    return store.getvalue()
+    return buffer.getvalue()
 
 
 def _zstd(content: bytes) -> bytes:
@@ -49,28 +49,28 @@ def _zstd(content: bytes) -> bytes:
 
 
 def _far_row() -> bytes:
-    """A row that says it has many entries; they are refused before they are looked for."""
-    heads, n = {}, 20 << 20
-    for key, kind in (("data", "<f8"), ("indices", "<i4")):
-        store = io.BytesIO()
-        npy.write_array_header_1_0(store, {"descr": kind, "fortran_order": False, "shape": (n,)})
-        heads[key] = store.getvalue()
-    small = {"indptr": np.array([0, n]), "shape": np.array([1, 3]), "y": np.zeros(1)}
-    for key, array in small.items():
-        store = io.BytesIO()
-        npy.write_array(store, array)
-        heads[key] = store.getvalue()
-    return _zip(**heads)
+    """Return an archive whose row claims many entries; they are refused before they are read."""
+    members, n = {}, 20 << 20
+    for key, dtype in (("data", "<f8"), ("indices", "<i4")):
+        buffer = io.BytesIO()
+        npy.write_array_header_1_0(buffer, {"descr": dtype, "fortran_order": False, "shape": (n,)})
+        members[key] = buffer.getvalue()
+    arrays = {"indptr": np.array([0, n]), "shape": np.array([1, 3]), "y": np.zeros(1)}
+    for key, array in arrays.items():
+        buffer = io.BytesIO()
+        npy.write_array(buffer, array)
+        members[key] = buffer.getvalue()
+    return _zip(**members)
 
 
 def arrow(**columns) -> bytes:
     """A table as Arrow IPC."""
     import pyarrow as pa
 
-    table, store = pa.table(columns), io.BytesIO()
-    with pa.ipc.new_file(store, table.schema) as writer:
+    table, buffer = pa.table(columns), io.BytesIO()
+    with pa.ipc.new_file(buffer, table.schema) as writer:
         writer.write_table(table)
-    return store.getvalue()
+    return buffer.getvalue()
 
 
 def _offset() -> bytes:
@@ -84,7 +84,7 @@ def _offset() -> bytes:
 
 
 def _code() -> bytes:
-    """A dictionary column with a code that it has no word for."""
+    """Return a dictionary column with a code that has no word."""
     import pyarrow as pa
 
     words = pa.DictionaryArray.from_arrays(

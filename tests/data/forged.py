@@ -1,8 +1,7 @@
-"""Whole files of every format that is read, and mutations of them.
+"""Whole files of every format, and mutations of them.
 
-Some mutations bite anywhere in the file. The others know its structure: numbers are forged where
-metadata and offsets keep them, headers of arrays say other shapes and kinds, and what is packed is
-wrong inside while the packing is whole.
+Some mutations change any bytes. The others know the structure: they change numbers in metadata and
+offsets, shapes and types in headers of arrays, and the content of compressed files.
 """
 
 import bz2
@@ -59,7 +58,7 @@ WORDS += [
     b"\xed\xa0\x80",
     b"4294967297",
 ]
-ODD = (
+ODD_NUMBERS = (
     0,
     1,
     2,
@@ -76,7 +75,7 @@ ODD = (
     2**62,
     2**63 - 1,
 )
-KINDS = (
+DTYPES = (
     "<f8",
     "<f4",
     ">f8",
@@ -97,7 +96,7 @@ KINDS = (
     "<M8[s]",
     "<m8[s]",
 )
-PACKS = {
+COMPRESSORS = {
     ".gz": functools.partial(gzip.compress, mtime=0),
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
@@ -114,7 +113,7 @@ def _zstd(content: bytes) -> bytes:
 
 
 def _tables() -> dict[str, bytes]:
-    """The same small table in the Arrow formats."""
+    """Return one small table in the Arrow formats."""
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
@@ -135,29 +134,33 @@ def _tables() -> dict[str, bytes]:
         }
         | {"v": pa.array(columns["w"].tolist(), pa.string_view()), "y": np.resize(["yes", "no"], n)}
     )
-    found = {}
-    for name, new in (("stream.arrow", pa.ipc.new_stream), ("file.arrow", pa.ipc.new_file)):
-        store = io.BytesIO()
-        with new(store, table.schema) as writer:
+    files = {}
+    for name, new_writer in (("stream.arrow", pa.ipc.new_stream), ("file.arrow", pa.ipc.new_file)):
+        buffer = io.BytesIO()
+        with new_writer(buffer, table.schema) as writer:
             writer.write_table(table, max_chunksize=60)
-        found[name] = store.getvalue()
-    plain = table.drop_columns(["v"])
+        files[name] = buffer.getvalue()
+    table_without_views = table.drop_columns(["v"])
     for codec in ("lz4", "zstd"):
-        store = io.BytesIO()
-        pa.feather.write_feather(plain, store, compression=codec)
-        found[f"{codec}.feather"] = store.getvalue()
-    for codec, listed in (("none", False), ("snappy", True), ("zstd", True)):
-        store = io.BytesIO()
+        buffer = io.BytesIO()
+        pa.feather.write_feather(table_without_views, buffer, compression=codec)
+        files[f"{codec}.feather"] = buffer.getvalue()
+    for codec, is_dictionary in (("none", False), ("snappy", True), ("zstd", True)):
+        buffer = io.BytesIO()
         pa.parquet.write_table(
-            plain, store, compression=codec, use_dictionary=listed, row_group_size=60
+            table_without_views,
+            buffer,
+            compression=codec,
+            use_dictionary=is_dictionary,
+            row_group_size=60,
         )
-        found[f"{codec}.parquet"] = store.getvalue()
-    return found
+        files[f"{codec}.parquet"] = buffer.getvalue()
+    return files
 
 
 @functools.cache
 def whole() -> dict[str, bytes]:
-    """A whole file of each kind, by a name whose suffix says what it is."""
+    """Return a whole file of each kind, by a name with its suffix."""
     plain = {
         "a.svm": SVM,
         "a.csv": CSV,
@@ -166,8 +169,8 @@ def whole() -> dict[str, bytes]:
         "a.npz": npz(),
         "deflated.npz": _zipped(_members(npz())),
     }
-    packed = {
-        f"{name}{suffix}": PACKS[suffix](plain[name] * 20)
+    compressed = {
+        f"{name}{suffix}": COMPRESSORS[suffix](plain[name] * 20)
         for name, suffix in (("a.svm", ".gz"), ("a.vw", ".bz2"), ("a.svm", ".xz"))
     }
     bags = {
@@ -177,7 +180,7 @@ def whole() -> dict[str, bytes]:
     }
     return (
         plain
-        | packed
+        | compressed
         | {"a.csv.gz": gzip.compress(CSV, mtime=0), "a.svm.zst": _zstd(SVM * 20)}
         | bags
         | _tables()
@@ -186,77 +189,79 @@ def whole() -> dict[str, bytes]:
 
 # --------------------------------------------------------------------------- mutations
 def mutated(name: str, random) -> bytes:
-    """A whole file with a few things wrong."""
-    content, suffix, turn = whole()[name], "." + name.rsplit(".", 1)[1], random.random()
-    if suffix in (*PACKS, ".zst") or suffix == ".npz":
-        if turn < 0.002:
+    """Return a whole file with a few errors."""
+    content, suffix, mutation = whole()[name], "." + name.rsplit(".", 1)[1], random.random()
+    if suffix in (*COMPRESSORS, ".zst") or suffix == ".npz":
+        if mutation < 0.002:
             return bomb(suffix)
-        if turn < 0.6:
+        if mutation < 0.6:
             return _inside(name, suffix, content, random)
-    elif suffix in (".arrow", ".feather", ".parquet") and turn < 0.7:
+    elif suffix in (".arrow", ".feather", ".parquet") and mutation < 0.7:
         return forged(content, suffix == ".parquet", random)
     return bitten(content, random)
 
 
 def bitten(content: bytes, random) -> bytes:
-    """Wrong anywhere: bits turned, words put in, bytes taken out, doubled or cut off."""
+    """Return a file with errors anywhere: flipped bits, and inserted, deleted, doubled or truncated
+    bytes.
+    """
     content = bytearray(content)
     for _ in range(int(random.integers(1, 5))):
-        at, turn = int(random.integers(0, len(content) + 1)), int(random.integers(0, 6))
-        if turn == 0 and at < len(content):
-            content[at] ^= 1 << int(random.integers(0, 8))
-        elif turn == 1:
-            content[at:at] = WORDS[int(random.integers(0, len(WORDS)))]
-        elif turn == 2:
-            del content[at : at + int(random.integers(1, 9))]
-        elif turn == 3:
-            content[at:at] = content[at : at + int(random.integers(1, 60))]
-        elif turn == 4:
-            del content[at:]
+        pos, mutation = int(random.integers(0, len(content) + 1)), int(random.integers(0, 6))
+        if mutation == 0 and pos < len(content):
+            content[pos] ^= 1 << int(random.integers(0, 8))
+        elif mutation == 1:
+            content[pos:pos] = WORDS[int(random.integers(0, len(WORDS)))]
+        elif mutation == 2:
+            del content[pos : pos + int(random.integers(1, 9))]
+        elif mutation == 3:
+            content[pos:pos] = content[pos : pos + int(random.integers(1, 60))]
+        elif mutation == 4:
+            del content[pos:]
         else:
-            content[at : at + 1] = bytes([int(random.integers(0, 256))])
+            content[pos : pos + 1] = bytes([int(random.integers(0, 256))])
     return bytes(content)
 
 
 def forged(content: bytes, thrift: bool, random) -> bytes:
-    """Numbers overwritten in place, nothing moved: aligned ones of 4 or 8 bytes as Arrow has them,
-    or of any length as Parquet's Thrift has them.
+    """Return a file with numbers overwritten in place: aligned ones of 4 or 8 bytes as in Arrow, or
+    of any length as in Parquet's Thrift.
     """
     content = bytearray(content)
     for _ in range(int(random.integers(1, 4))):
         number = (
-            int(random.choice(ODD))
+            int(random.choice(ODD_NUMBERS))
             if random.random() < 0.7
             else int(random.integers(0, 2 * len(content)))
         )
         number = -number if random.random() < 0.3 else number
         if thrift:
-            piece = _varint(2 * number if number >= 0 else -2 * number - 1)
+            encoded = _varint(2 * number if number >= 0 else -2 * number - 1)
             # The footer, with all that is said of the pages, is the last third.
             first = 4 if random.random() < 0.5 else len(content) * 2 // 3
-            at = int(random.integers(first, len(content) - len(piece) - 8))
+            pos = int(random.integers(first, len(content) - len(encoded) - 8))
         else:
             width = int(random.choice((4, 8)))
-            piece = (number % 2 ** (8 * width)).to_bytes(width, "little")
-            at = width * int(random.integers(1, len(content) // width - 2))
-        content[at : at + len(piece)] = piece
+            encoded = (number % 2 ** (8 * width)).to_bytes(width, "little")
+            pos = width * int(random.integers(1, len(content) // width - 2))
+        content[pos : pos + len(encoded)] = encoded
     return bytes(content)
 
 
 def _varint(number: int) -> bytes:
-    """Seven bits a byte, as Thrift writes numbers."""
-    found = bytearray()
+    """Return a number in Thrift's encoding, seven bits a byte."""
+    encoded = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        encoded.append(number & 127 | 128)
         number >>= 7
-    return bytes(found + bytes([number]))
+    return bytes(encoded + bytes([number]))
 
 
 def _inside(name: str, suffix: str, content: bytes, random) -> bytes:
-    """Wrong inside, the packing whole."""
+    """Return a file with errors in its content, and valid compression."""
     if suffix != ".npz":
         text = whole()[name.removesuffix(suffix)] * 3
-        return (PACKS.get(suffix) or _zstd)(bitten(text, random))
+        return (COMPRESSORS.get(suffix) or _zstd)(bitten(text, random))
     members = _members(content)
     key = str(random.choice(sorted(members)))
     members[key] = _wrong_array(members[key], random)
@@ -264,35 +269,35 @@ def _inside(name: str, suffix: str, content: bytes, random) -> bytes:
 
 
 def _wrong_array(raw: bytes, random) -> bytes:
-    """An npy with another shape or kind in its head, or with odd numbers in its body."""
+    """Return an npy with another shape or type in its header, or odd numbers in its body."""
     stream = io.BytesIO(raw)
     npy.read_magic(stream)
-    shape, fortran, kind = npy.read_array_header_1_0(stream)
-    body, head, turn = (
+    shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    body, descr, mutation = (
         bytearray(stream.read()),
-        npy.dtype_to_descr(kind),
+        npy.dtype_to_descr(dtype),
         int(random.integers(0, 5)),
     )
-    if turn == 0:
-        shape = tuple(int(random.choice(ODD)) for _ in range(int(random.integers(0, 4))))
-    elif turn == 1:
-        head = str(random.choice(KINDS))
-    elif turn == 2:
+    if mutation == 0:
+        shape = tuple(int(random.choice(ODD_NUMBERS)) for _ in range(int(random.integers(0, 4))))
+    elif mutation == 1:
+        descr = str(random.choice(DTYPES))
+    elif mutation == 2:
         return bitten(raw, random)
     elif body:
-        at = kind.itemsize * int(random.integers(0, len(body) // kind.itemsize))
-        number = int(random.choice(ODD)) * int(random.choice((-1, 1)))
-        wrong = (
+        pos = dtype.itemsize * int(random.integers(0, len(body) // dtype.itemsize))
+        number = int(random.choice(ODD_NUMBERS)) * int(random.choice((-1, 1)))
+        value = (
             np.array([random.choice((np.nan, np.inf, 1e308, -1e308))])
-            if kind.kind == "f"
+            if dtype.kind == "f"
             else np.array([number % 2**64], np.uint64)
         )
-        body[at : at + kind.itemsize] = wrong.tobytes()[: kind.itemsize].ljust(
-            kind.itemsize, b"\xff"
+        body[pos : pos + dtype.itemsize] = value.tobytes()[: dtype.itemsize].ljust(
+            dtype.itemsize, b"\xff"
         )
-    store = io.BytesIO()
-    npy.write_array_header_1_0(store, {"descr": head, "fortran_order": fortran, "shape": shape})
-    return store.getvalue() + bytes(body)
+    buffer = io.BytesIO()
+    npy.write_array_header_1_0(buffer, {"descr": descr, "fortran_order": fortran, "shape": shape})
+    return buffer.getvalue() + bytes(body)
 
 
 def _members(content: bytes) -> dict[str, bytes]:
@@ -300,19 +305,19 @@ def _members(content: bytes) -> dict[str, bytes]:
         return {key: archive.read(key) for key in archive.namelist()}
 
 
-def _zipped(members: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
-    store = io.BytesIO()
-    with zipfile.ZipFile(store, "w", how) as archive:
+def _zipped(members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
         for key, content in members.items():
             archive.writestr(key, content)
-    return store.getvalue()
+    return buffer.getvalue()
 
 
 @functools.cache
 def bomb(suffix: str) -> bytes:
-    """A small file that stands for a line, or a row, which would fill the memory."""
+    """Return a small compressed file with a line, or a row, that would fill the memory."""
     if suffix != ".npz":
-        return (PACKS.get(suffix) or _zstd)(b"1" * BOMB)
+        return (COMPRESSORS.get(suffix) or _zstd)(b"1" * BOMB)
     n = BOMB // 4
     return _zipped(
         _members(

@@ -1,4 +1,4 @@
-"""Frames: the same columns as the same table in a file; models that read them; Arrow and URLs."""
+"""Frames, Arrow streams and URLs: the same columns and predictions as the same table in a file."""
 
 import datetime
 import os
@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import tamis
 from tamis import FTRLClassifier, Table, open_rows, train, write_page
 from tamis.data.rows import ReadError
-from tamis.data.tables.frames import rows_of
+from tamis.data.tables.frames import encode_frame
 from tamis.data.tables.values import number_of, word_of
 from tamis.system.terminal import without_secrets
 
@@ -101,23 +101,23 @@ def test_a_frame_gives_what_the_file_gives(rows, kind):
 def test_a_model_of_a_file_predicts_from_frames(rows, kind, tmp_path):
     model = train(FTRLClassifier(), rows, progress=False)
     tamis.save(model, tmp_path / "m")
-    wanted = model.decision_function(np.vstack([chunk.X.toarray() for chunk in rows]))
-    again = tamis.load(tmp_path / "m")
-    for one in (model, again, pickle.loads(pickle.dumps(model))):
-        assert np.array_equal(one.decision_function(FRAMES[kind]()), wanted)
-    assert again.predict(FRAMES[kind]())[0] in ("old", "young")
-    one = FEATURES.iloc[[3]].to_dict("records")[0]
-    assert again.decision_function(one)[0] == wanted[3]
+    expected = model.decision_function(np.vstack([chunk.X.toarray() for chunk in rows]))
+    loaded = tamis.load(tmp_path / "m")
+    for fitted in (model, loaded, pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(fitted.decision_function(FRAMES[kind]()), expected)
+    assert loaded.predict(FRAMES[kind]())[0] in ("old", "young")
+    record = FEATURES.iloc[[3]].to_dict("records")[0]
+    assert loaded.decision_function(record)[0] == expected[3]
 
 
 def test_rows_one_at_a_time_are_read_alike(rows):
     model = train(FTRLClassifier(), rows, progress=False)
-    wanted = model.decision_function(stacked(rows))
+    expected = model.decision_function(stacked(rows))
     served = tamis.live(model)
     for k in (0, 2, 4, 77):
         fields = FEATURES.iloc[[k]].to_dict("records")[0]
         fields = {name: None if value != value else value for name, value in fields.items()}
-        assert served.score(fields) == pytest.approx(wanted[k])
+        assert served.score(fields) == pytest.approx(expected[k])
 
 
 def test_in_a_pipeline(tmp_path):
@@ -133,8 +133,8 @@ def test_in_a_pipeline(tmp_path):
     with pytest.raises(ValueError, match="'nobody' is no column that comes out"):
         table.inverse(["nobody"])
     tamis.save(table, tmp_path / "t")
-    again = tamis.load(tmp_path / "t")
-    assert np.array_equal(again.transform(FEATURES).toarray(), table.transform(FEATURES).toarray())
+    loaded = tamis.load(tmp_path / "t")
+    assert np.array_equal(loaded.transform(FEATURES).toarray(), table.transform(FEATURES).toarray())
     assert clone(table).get_params() == table.get_params()
 
 
@@ -148,9 +148,9 @@ def test_what_frames_may_not_be(rows):
         table.transform(FEATURES.assign(age="many").to_dict("list"))
     with pytest.raises(ReadError, match=r"height \(1[67] rows, .* row 5\), city"):
         Table().fit(FEATURES)
-    whole = FEATURES.fillna({"height": 170, "city": "red"})
+    filled = FEATURES.fillna({"height": 170, "city": "red"})
     with pytest.raises(ReadError, match=r"has gaps \(NaN or nothing\) in height"):
-        Table().fit(whole).transform(FEATURES)
+        Table().fit(filled).transform(FEATURES)
 
 
 def test_dates_of_python_and_numpy():
@@ -173,21 +173,21 @@ def arrow_sources():
 @pytest.mark.parametrize("number", range(3))
 def test_arrow_streams_as_rows(rows, number):
     source = list(arrow_sources())[number]
-    found = open_rows(source, units="spread", missing="indicator", chunk_rows=32)
-    assert found.names == rows.names
-    assert np.array_equal(stacked(found), stacked(rows))
-    assert np.array_equal(stacked(found), stacked(rows))  # and once more
-    place = found.files[0]
-    assert os.path.exists(place)
-    del found
-    assert not os.path.exists(place)
+    arrow_rows = open_rows(source, units="spread", missing="indicator", chunk_rows=32)
+    assert arrow_rows.names == rows.names
+    assert np.array_equal(stacked(arrow_rows), stacked(rows))
+    assert np.array_equal(stacked(arrow_rows), stacked(rows))  # and once more
+    temporary_path = arrow_rows.files[0]
+    assert os.path.exists(temporary_path)
+    del arrow_rows
+    assert not os.path.exists(temporary_path)
 
 
 def test_a_polars_frame_as_rows(rows):
     polars = pytest.importorskip("polars")
-    found = open_rows(polars.from_pandas(TABLE), units="spread", missing="indicator")
-    assert found.names == rows.names
-    assert np.array_equal(stacked(found), stacked(rows))
+    polars_rows = open_rows(polars.from_pandas(TABLE), units="spread", missing="indicator")
+    assert polars_rows.names == rows.names
+    assert np.array_equal(stacked(polars_rows), stacked(rows))
 
 
 def test_a_query_over_many_files(tmp_path):
@@ -260,10 +260,10 @@ def test_a_query_and_a_stream_predict_and_are_named(rows, tmp_path):
     duckdb = pytest.importorskip("duckdb")
     pyarrow = pytest.importorskip("pyarrow")
     people = pyarrow.table({"age": [1.0, 2.0, 3.0, 4.0] * 9, "city": ["a", "b"] * 18})
-    reading = open_rows(people.append_column("y", [[0, 0, 1, 1] * 9]))
-    model = train(tamis.FTRLClassifier(random_state=0), reading)
-    wanted = model.predict(people.to_pandas())
-    assert model.predict(duckdb.sql("select city, age from people")).tolist() == wanted.tolist()
+    arrow_rows = open_rows(people.append_column("y", [[0, 0, 1, 1] * 9]))
+    model = train(tamis.FTRLClassifier(random_state=0), arrow_rows)
+    expected = model.predict(people.to_pandas())
+    assert model.predict(duckdb.sql("select city, age from people")).tolist() == expected.tolist()
     with pytest.raises(ReadError, match="the table: target='z' is no column"):
         open_rows(people, target="z")
 
@@ -287,12 +287,12 @@ def test_whole_numbers_are_one_category_however_they_are_written(written, tmp_pa
     table = Table(kinds={"zip": "category"}).fit({"zip": ZIPS})
     assert table.get_feature_names_out()[0] == "zip=10115"
     column = [written(z) for z in ZIPS]
-    wanted = table.transform({"zip": ZIPS}).toarray()
-    assert np.array_equal(table.transform({"zip": column}).toarray(), wanted)
-    assert np.array_equal(table.transform(pd.DataFrame({"zip": column})).toarray(), wanted)
+    expected = table.transform({"zip": ZIPS}).toarray()
+    assert np.array_equal(table.transform({"zip": column}).toarray(), expected)
+    assert np.array_equal(table.transform(pd.DataFrame({"zip": column})).toarray(), expected)
     mixed = {"zip": column[:20] + ZIPS[20:]}
-    again = Table(kinds={"zip": "category"}).fit(mixed)
-    assert again.get_feature_names_out().tolist() == table.get_feature_names_out().tolist()
+    refitted = Table(kinds={"zip": "category"}).fit(mixed)
+    assert refitted.get_feature_names_out().tolist() == table.get_feature_names_out().tolist()
     # A file, its model on other files and on frames, and what leaves Python.
     pd.DataFrame({"zip": ZIPS, "y": OPEN}).to_csv(tmp_path / "a.csv", index=False)
     pd.DataFrame({"zip": column, "y": OPEN}).to_csv(tmp_path / "b.csv", index=False)
@@ -300,13 +300,13 @@ def test_whole_numbers_are_one_category_however_they_are_written(written, tmp_pa
         rows = open_rows(tmp_path / "a.csv", kinds={"zip": "category"}, hash_bits=bits)
         model = train(FTRLClassifier(), rows, passes=3, progress=False)
         assert model.score({"zip": column}, OPEN) == 1.0
-        read = open_rows(tmp_path / "b.csv", schema=model.reading_)
-        assert np.array_equal(stacked(read), stacked(rows))
-        assert not any("has not seen" in note for note in read.notes)
+        other_rows = open_rows(tmp_path / "b.csv", schema=model.reading_)
+        assert np.array_equal(stacked(other_rows), stacked(rows))
+        assert not any("has not seen" in note for note in other_rows.notes)
         scores = model.decision_function({"zip": ZIPS[:4]})
         tamis.export(model, tmp_path / "m.py", to="python")
-        space = runpy.run_path(str(tmp_path / "m.py"))
-        assert [space["score"]({"zip": z}) for z in column[:4]] == pytest.approx(scores)
+        exported = runpy.run_path(str(tmp_path / "m.py"))
+        assert [exported["score"]({"zip": z}) for z in column[:4]] == pytest.approx(scores)
 
 
 def test_zero_with_a_sign_is_the_level_zero():
@@ -340,20 +340,20 @@ def in_all_kinds(values):
 )
 def test_a_level_is_one_word_in_every_frame_and_file(values, tmp_path):
     table = Table(kinds={"a": "category"}).fit({"a": values})
-    want = table.transform({"a": values}).toarray()
-    assert (want.sum(axis=1) == 1.0).all()
+    expected = table.transform({"a": values}).toarray()
+    assert (expected.sum(axis=1) == 1.0).all()
     for X in in_all_kinds(values):
-        assert np.array_equal(table.transform(X).toarray(), want)
+        assert np.array_equal(table.transform(X).toarray(), expected)
     model = make_pipeline(table, FTRLClassifier()).fit({"a": values}, np.arange(len(values)) % 2)
     tamis.export(model, tmp_path / "m.py")
     score = runpy.run_path(str(tmp_path / "m.py"))["score"]
     scores = model.decision_function({"a": values})
     assert [score({"a": value}) for value in values] == pytest.approx(scores)
-    lengths = isinstance(values[0], datetime.timedelta)
-    words = [str(value.total_seconds()) if lengths else word_of(value) for value in values]
+    are_durations = isinstance(values[0], datetime.timedelta)
+    words = [str(value.total_seconds()) if are_durations else word_of(value) for value in values]
     (tmp_path / "a.csv").write_text("\n".join(["a,y", *(f"{word},0" for word in words)]) + "\n")
     rows = open_rows(tmp_path / "a.csv", target="y", kinds={"a": "category"})
-    assert np.array_equal(rows_of({"a": values}, rows.layout).toarray(), stacked(rows))
+    assert np.array_equal(encode_frame({"a": values}, rows.layout).toarray(), stacked(rows))
 
 
 @pytest.mark.parametrize("missing", ["zero", "indicator"])
@@ -362,19 +362,19 @@ def test_words_that_are_gaps_in_text_are_gaps_to_a_model_of_text(missing, tmp_pa
     (tmp_path / "a.csv").write_text("\n".join(["size,city,y", *lines]) + "\n")
     rows = open_rows(tmp_path / "a.csv", missing=missing)
     model = train(FTRLClassifier(1e-5), rows, passes=3, progress=False)
-    want = model.decision_function({"size": [None, 1.0], "city": [None, "Ulm"]})
+    expected = model.decision_function({"size": [None, 1.0], "city": [None, "Ulm"]})
     tamis.export(model, tmp_path / "m.py")
     score = runpy.run_path(str(tmp_path / "m.py"))["score"]
     for gap in ("NA", "null", "", "None", "n/a"):
         table = {"size": [gap, "1"], "city": [gap, "Ulm"]}
         records = pd.DataFrame(table).to_dict("records")
         for X in (table, records, pd.DataFrame(table)):
-            assert model.decision_function(X).tolist() == want.tolist()
-        assert [tamis.live(model).score(row) for row in records] == pytest.approx(want)
-        assert [score(row) for row in records] == pytest.approx(want)
+            assert model.decision_function(X).tolist() == expected.tolist()
+        assert [tamis.live(model).score(row) for row in records] == pytest.approx(expected)
+        assert [score(row) for row in records] == pytest.approx(expected)
         pd.DataFrame(table).to_parquet(tmp_path / "b.parquet")
         (chunk,) = open_rows(tmp_path / "b.parquet", schema=model.reading_, target=False)
-        assert model.decision_function(chunk.X).tolist() == want.tolist()
+        assert model.decision_function(chunk.X).tolist() == expected.tolist()
 
 
 def test_live_takes_numbers_as_predict_does(tmp_path):
@@ -383,28 +383,28 @@ def test_live_takes_numbers_as_predict_does(tmp_path):
     for units in ("none", "spread"):
         rows = open_rows(pa.table({**table, "y": [0, 1]}), target="y", units=units)
         model = train(FTRLClassifier(1e-5), rows, progress=False)
-        service, want = tamis.live(model), model.decision_function(table)
+        live_model, expected = tamis.live(model), model.decision_function(table)
         records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        assert [service.score(row) for row in records] == pytest.approx(want)
+        assert [live_model.score(row) for row in records] == pytest.approx(expected)
         words = [{name: str(number_of(v)) for name, v in row.items()} for row in records]
-        assert [service.score(row) for row in words] == pytest.approx(want)
+        assert [live_model.score(row) for row in words] == pytest.approx(expected)
         with pytest.raises(ValueError, match="the field 'size': 'soon' is no number"):
-            service.score({"size": "soon", "gone": 1.0})
+            live_model.score({"size": "soon", "gone": 1.0})
 
 
 def test_words_may_be_bytes(tmp_path):
     values = ["Bonn", "Köln", "Ulm"]
     table = Table(kinds={"city": "category"}).fit({"city": values})
-    want = table.transform({"city": values}).toarray()
-    coded = [value.encode() for value in values]
+    expected = table.transform({"city": values}).toarray()
+    encoded = [value.encode() for value in values]
     arrow = pytest.importorskip("pyarrow")
-    for X in ({"city": coded}, {"city": np.array(coded)}, arrow.table({"city": coded})):
-        assert np.array_equal(table.transform(X).toarray(), want)
+    for X in ({"city": encoded}, {"city": np.array(encoded)}, arrow.table({"city": encoded})):
+        assert np.array_equal(table.transform(X).toarray(), expected)
     model = make_pipeline(table, FTRLClassifier()).fit({"city": values}, [0, 1, 1])
     tamis.export(model, tmp_path / "m.py")
     score = runpy.run_path(str(tmp_path / "m.py"))["score"]
     scores = model.decision_function({"city": values})
-    assert [score({"city": value}) for value in coded] == pytest.approx(scores)
+    assert [score({"city": value}) for value in encoded] == pytest.approx(scores)
     assert table.transform({"city": [b"\xff"]}).nnz == 0
 
 
@@ -443,8 +443,8 @@ def test_records_of_pandas_and_numpy_leave_python(tmp_path):
     tamis.export(model, tmp_path / "m.py")
     score = runpy.run_path(str(tmp_path / "m.py"))["score"]
     row = {"age": pd.NA, "gone": np.timedelta64(3600, "s"), "notes": 1000.0}
-    want = model.decision_function([row])
-    assert [score(row)] == pytest.approx(want)
+    expected = model.decision_function([row])
+    assert [score(row)] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("written", [bool, int, float, str, lambda v: str(v).lower()])
@@ -535,8 +535,8 @@ def test_values_that_are_numbers(kind):
     table = Table(missing="indicator", units="none", kinds=kinds).fit({"d": column})
     assert table.kinds_ == {"d": "number"}
     unit = 3600.0 if any(word in kind for word in ("delta", "durat", "minu", "sec")) else 1.0
-    wanted = [[1.5 * unit, 0.0], [0.0, 1.0], [3.0 * unit, 0.0]]
-    assert table.transform({"d": column}).toarray().tolist() == wanted
+    expected = [[1.5 * unit, 0.0], [0.0, 1.0], [3.0 * unit, 0.0]]
+    assert table.transform({"d": column}).toarray().tolist() == expected
 
 
 def test_decimals_and_lengths_of_time_in_a_file(tmp_path):

@@ -1,4 +1,4 @@
-"""What columns are found to be, and what becomes of them: rules one by one, then whole tables."""
+"""Kinds of columns and their encodings: single rules, then whole tables."""
 
 import json
 import re
@@ -9,33 +9,33 @@ import pytest
 
 from tamis import open_rows
 from tamis.data.columns import kinds, profile
-from tamis.data.columns.dates import DateEncoding, Dates, read_date
-from tamis.data.columns.profile import Profile, WordColumn
-from tamis.data.columns.texts import RowCounts, tokens_of, weighted
+from tamis.data.columns.dates import DateDetector, DateEncoding, read_date
+from tamis.data.columns.profile import Profile, StringSummary
+from tamis.data.columns.texts import RowCounts, tfidf_rows, tokenize
 from tamis.data.rows import ReadError
-from tamis.data.tables.layout import Layout, Part, Words
+from tamis.data.tables.layout import Layout, StringColumn, TableChunk
 
 pytestmark = pytest.mark.quick
 
 RANDOM = np.random.default_rng(0)
 
 
-def words_of(values):
+def string_column(values):
     known = {}
     codes = [-1 if v is None else known.setdefault(v, len(known)) for v in values]
-    return Words(np.array(codes), list(known))
+    return StringColumn(np.array(codes), list(known))
 
 
 def kind(values, name="x", decimal="."):
     """The kind of one column of words, or of numbers."""
     numeric = all(isinstance(v, int | float) for v in values)
-    found = Profile([name] if numeric else [], [] if numeric else [name], decimal)
+    table_profile = Profile([name] if numeric else [], [] if numeric else [name], decimal)
     if numeric:
-        found.add(Part(np.array(values, float)[:, None], [name], {}), 1, False)
+        table_profile.add(TableChunk(np.array(values, float)[:, None], [name], {}), 1, False)
     else:
-        part = Part(np.empty((len(values), 0)), [], {name: words_of(values)})
-        found.add(part, 1, False)
-    return kinds.kind_of(found.figures(name), decimal)
+        chunk = TableChunk(np.empty((len(values), 0)), [], {name: string_column(values)})
+        table_profile.add(chunk, 1, False)
+    return kinds.kind_of(table_profile.figures(name), decimal)
 
 
 def sentences(count):
@@ -44,7 +44,7 @@ def sentences(count):
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted"),
+    ("values", "expected"),
     [
         ([None] * 30, "empty"),
         ([float("nan")] * 30, "empty"),
@@ -70,8 +70,8 @@ def sentences(count):
         (["1,5", "-2.000,25", "3"] * 10, "words"),
     ],
 )
-def test_kinds_by_rule(values, wanted):
-    assert kind(values) == wanted
+def test_kinds_by_rule(values, expected):
+    assert kind(values) == expected
 
 
 @pytest.mark.parametrize("name", ["id", "user_id", "userId", "UUID", "row index", "order.key"])
@@ -86,50 +86,52 @@ def test_decimal_commas_are_numbers_where_asked():
     assert kind(["1,5", "-2.000,25", "3"] * 10, decimal=",") == "number"
 
 
-@pytest.mark.parametrize("cut", [1, 7, 1000])
-def test_figures_do_not_depend_on_the_cut(cut, monkeypatch):
+@pytest.mark.parametrize("chunk_rows", [1, 7, 1000])
+def test_figures_do_not_depend_on_the_cut(chunk_rows, monkeypatch):
     """Nor where counting stops at a cap, nor what is sampled."""
-    monkeypatch.setattr(profile, "CAP", 40)
+    monkeypatch.setattr(profile, "MAX_COUNTED_WORDS", 40)
     numbers = RANDOM.normal(1e6, 1.0, size=(500, 3))
     numbers[RANDOM.random(numbers.shape) < 0.1] = np.nan
     words = [f"w{k}" if k % 3 else f"w{k // 10}" for k in range(500)]
 
-    def gathered(step):
-        found = Profile(["a", "b", "c"], ["w"])
+    def all_figures(step):
+        table_profile = Profile(["a", "b", "c"], ["w"])
         for start in range(0, 500, step):
             end = start + step
-            part = Part(numbers[start:end], ["a", "b", "c"], {"w": words_of(words[start:end])})
-            found.add(part, start + 2, True)
-        return [vars(found.figures(name)) for name in "abcw"]
+            strings = {"w": string_column(words[start:end])}
+            table_profile.add(
+                TableChunk(numbers[start:end], ["a", "b", "c"], strings), start + 2, True
+            )
+        return [vars(table_profile.figures(name)) for name in "abcw"]
 
-    for one, other in zip(gathered(500), gathered(cut), strict=True):
-        for name, value in one.items():
+    for expected_column, column in zip(all_figures(500), all_figures(chunk_rows), strict=True):
+        for name, value in expected_column.items():
             if name in ("levels", "dates", "top"):
                 continue
-            assert np.array_equal(value, other[name]), name
-        assert one["levels"] == other["levels"]
-    wanted = np.nanstd(numbers, axis=0)
-    found = [figures["spread"] for figures in gathered(cut)[:3]]
-    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+            assert np.array_equal(value, column[name]), name
+        assert expected_column["levels"] == column["levels"]
+    expected = np.nanstd(numbers, axis=0)
+    spreads = [figures["spread"] for figures in all_figures(chunk_rows)[:3]]
+    np.testing.assert_allclose(spreads, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("step", [1, 50, 70, 5000])
 def test_many_words_are_not_all_held(monkeypatch, step):
-    monkeypatch.setattr(profile, "CAP", 100)
-    column = WordColumn()
+    monkeypatch.setattr(profile, "MAX_COUNTED_WORDS", 100)
+    column = StringSummary()
     for start in range(0, 5000, step):
         end = min(start + step, 5000)
-        column.add(words_of([f"user {k}" for k in range(start, end)]), start)
-    assert not column.open
+        column.add(string_column([f"user {k}" for k in range(start, end)]), start)
+    assert not column.is_counting
     assert len(column.counts) == 100
-    found = column.figures("x", 5000)
-    assert found.distinct is None
-    assert kinds.kind_of(found) == "identifier"
+    summary = column.figures("x", 5000)
+    assert summary.distinct is None
+    assert kinds.kind_of(summary) == "identifier"
 
 
 # --------------------------------------------------------------------------- dates
 @pytest.mark.parametrize(
-    ("word", "way", "seconds"),
+    ("word", "date_format", "seconds"),
     [
         ("1970-01-02", "ymd", 86400),
         ("1970-01-01T01:00:00Z", "ymd", 3600),
@@ -149,28 +151,28 @@ def test_many_words_are_not_all_held(monkeypatch, step):
         ("yesterday", "ymd", None),
     ],
 )
-def test_ways_to_write_a_date(word, way, seconds):
-    found = read_date(word, way)
-    assert (found.seconds if found else None) == seconds
+def test_ways_to_write_a_date(word, date_format, seconds):
+    date = read_date(word, date_format)
+    assert (date.seconds if date else None) == seconds
 
 
 def test_a_day_above_twelve_decides():
-    one, other, unsure = Dates(), Dates(), Dates()
-    assert one.add(["03/04/2024", "13/04/2024"])
-    assert one.facts()["written"] == "d/m/y"
-    assert other.add(["03/04/2024", "04/13/2024"])
-    assert other.facts()["written"] == "m/d/y"
-    assert not one.guessed
-    assert not other.guessed
-    assert unsure.add(["03/04/2024"])
-    assert unsure.guessed
-    assert not one.add(["04/13/2024"])
+    day_first, month_first, ambiguous = DateDetector(), DateDetector(), DateDetector()
+    assert day_first.add(["03/04/2024", "13/04/2024"])
+    assert day_first.params()["written"] == "d/m/y"
+    assert month_first.add(["03/04/2024", "04/13/2024"])
+    assert month_first.params()["written"] == "m/d/y"
+    assert not day_first.is_order_ambiguous
+    assert not month_first.is_order_ambiguous
+    assert ambiguous.add(["03/04/2024"])
+    assert ambiguous.is_order_ambiguous
+    assert not day_first.add(["04/13/2024"])
 
 
 def test_parts_of_dates():
-    found = Dates()
-    found.add(["2024-01-01 10:00", "2024-03-01 22:00", "2024-02-04 10:00"])
-    facts = found.facts()
+    detector = DateDetector()
+    detector.add(["2024-01-01 10:00", "2024-03-01 22:00", "2024-02-04 10:00"])
+    facts = detector.params()
     assert facts["parts"] == [
         "trend",
         *(f"month={m}" for m in (1, 2, 3)),
@@ -183,9 +185,9 @@ def test_parts_of_dates():
     assert encoding.entries("soon") is None
     assert encoding.columns("weekday") == {0: 4, 4: 5, 6: 6}
     assert encoding.columns("hour") == {10: 7, 22: 8}
-    short = Dates()
+    short = DateDetector()
     short.add(["2024-01-01", "2024-01-20"])
-    assert not [part for part in short.facts()["parts"] if part[:5] in ("month", "hour=")]
+    assert not [part for part in short.params()["parts"] if part[:5] in ("month", "hour=")]
 
 
 def test_a_guess_is_said(tmp_path):
@@ -202,31 +204,33 @@ def test_a_guess_is_said(tmp_path):
 
 # --------------------------------------------------------------------------- texts
 def test_tokens():
-    assert tokens_of("The cat, a CAT!") == ["the", "cat", "cat"]
-    assert tokens_of("the cat sat", 2) == ["the", "cat", "sat", "the cat", "cat sat"]
+    assert tokenize("The cat, a CAT!") == ["the", "cat", "cat"]
+    assert tokenize("the cat sat", 2) == ["the", "cat", "sat", "the cat", "cat sat"]
 
 
 def test_vocabulary_and_weights():
     counts = RowCounts(1)
     counts.add(np.array([0, 1, 1, -1]), ["red red house", "red door"])
-    facts = counts.facts()
+    facts = counts.params()
     assert facts["vocabulary"] == ["door", "red"]  # of two rows or more
     assert facts["weights"] == [np.log(5 / 3) + 1, np.log(5 / 4) + 1]
-    places = {"door": 0, "red": 1}
-    found = weighted(["red red door", "house"], lambda t: places.get(t, -1), facts["weights"], 1)
+    columns = {"door": 0, "red": 1}
+    encoded = tfidf_rows(
+        ["red red door", "house"], lambda t: columns.get(t, -1), facts["weights"], 1
+    )
     values = np.array([1.0, 1 + np.log(2)]) * facts["weights"]
-    np.testing.assert_allclose(found[0][1], values / np.linalg.norm(values))
-    assert len(found[1][0]) == 0
+    np.testing.assert_allclose(encoded[0][1], values / np.linalg.norm(values))
+    assert len(encoded[1][0]) == 0
 
 
 def test_forgetting_rare_words_does_not_depend_on_the_cut(monkeypatch):
-    monkeypatch.setattr("tamis.data.columns.texts.MOST_COUNTED", 20)
+    monkeypatch.setattr("tamis.data.columns.texts.MAX_COUNTED", 20)
     texts = [f"w{k % 5}w w{k}x w{k % 3}z" for k in range(100)]
-    one, other = RowCounts(1), RowCounts(1)
-    one.add(np.arange(100), texts)
+    at_once, one_by_one = RowCounts(1), RowCounts(1)
+    at_once.add(np.arange(100), texts)
     for text in texts:
-        other.add(np.array([0]), [text])
-    assert one.facts() == other.facts()
+        one_by_one.add(np.array([0]), [text])
+    assert at_once.params() == one_by_one.params()
 
 
 # --------------------------------------------------------------------------- whole tables
@@ -288,8 +292,8 @@ def test_a_level_of_five_rows_is_not_rare(tmp_path):
 
 def test_what_the_user_says_holds(tmp_path):
     people().to_csv(tmp_path / "a.csv", index=False)
-    said = {"id": "category", "age": "skip", "same": "number", "street": "text"}
-    rows = open_rows(tmp_path / "a.csv", kinds=said, rare=1)
+    user_kinds = {"id": "category", "age": "skip", "same": "number", "street": "text"}
+    rows = open_rows(tmp_path / "a.csv", kinds=user_kinds, rare=1)
     assert rows.names[:2] == ["id=p0", "id=p1"]
     assert "same" in rows.names
     assert "age" not in rows.names
@@ -321,9 +325,9 @@ def test_columns_in_units_of_their_spread(tmp_path, rows_of_chunk):
     np.testing.assert_allclose(X.std(axis=0), 1.0, rtol=1e-9)
     np.testing.assert_allclose(X.mean(axis=0)[[0, 2]], 0.0, atol=1e-9)
     assert (X[:, 1] == 0).sum() == (values[:, 1] == 0).sum()  # sparse stays sparse
-    whole = open_rows(tmp_path / "a.csv", units="spread").schema
-    assert rows.schema == whole
-    again = open_rows(tmp_path / "a.csv", schema=whole)
+    expected_schema = open_rows(tmp_path / "a.csv", units="spread").schema
+    assert rows.schema == expected_schema
+    again = open_rows(tmp_path / "a.csv", schema=expected_schema)
     assert np.array_equal(np.vstack([chunk.X.toarray() for chunk in again]), X)
     assert any("units of their column's spread" in note for note in rows.notes)
 
@@ -374,13 +378,13 @@ def test_encodings(tmp_path):
 def test_gaps_by_column(tmp_path):
     text = "a,b,c,y\n" + "1,u,x y,0\n2,,x z,1\n,v,NA,1\n" * 10
     (tmp_path / "a.csv").write_text(text)
-    wanted = r"a \(10 rows, .* line 4\), b \(10 rows, .* line 3\)"
-    with pytest.raises(ReadError, match=wanted):
+    pattern = r"a \(10 rows, .* line 4\), b \(10 rows, .* line 3\)"
+    with pytest.raises(ReadError, match=pattern):
         open_rows(tmp_path / "a.csv", kinds={"c": "text"})
     frame = pd.read_csv(tmp_path / "a.csv")
     frame.to_parquet(tmp_path / "a.parquet")
     with pytest.raises(
-        ReadError, match=wanted.replace("line 4", "row 3").replace("line 3", "row 2")
+        ReadError, match=pattern.replace("line 4", "row 3").replace("line 3", "row 2")
     ):
         open_rows(tmp_path / "a.parquet", kinds={"c": "text"})
     rows = open_rows(tmp_path / "a.csv", kinds={"c": "text"}, missing="indicator")
@@ -393,16 +397,16 @@ def test_gaps_by_column(tmp_path):
 
 
 def test_old_layouts_of_four_fields_load():
-    facts = {
+    stored = {
         "columns": [["a", "number", False, []], ["b", "words", True, ["u", "v"]]],
         "missing": "zero",
         "hash_bits": 0,
     }
-    layout = Layout.from_dict(facts)
+    layout = Layout.from_dict(stored)
     assert layout.names() == ["a", "b=u", "b=v"]
-    assert layout.to_dict() == facts
-    part = Part(np.array([[2.0], [np.nan]]), ["a"], {"b": words_of(["v", "w"])})
-    assert layout.rows(part).toarray().tolist() == [[2, 0, 1], [0, 0, 0]]
+    assert layout.to_dict() == stored
+    chunk = TableChunk(np.array([[2.0], [np.nan]]), ["a"], {"b": string_column(["v", "w"])})
+    assert layout.encode(chunk).toarray().tolist() == [[2, 0, 1], [0, 0, 0]]
 
 
 def test_hashed_texts_and_their_names(tmp_path):
@@ -423,7 +427,7 @@ SOLD = [f"{k // 3} {k % 13} item" for k in range(1200)]
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "expected"),
     [
         (SIGNS, "words: a ('$0.50')"),
         ([f"{k}%" for k in range(40)], "taken as words: a ('0%')"),
@@ -432,20 +436,20 @@ SOLD = [f"{k // 3} {k % 13} item" for k in range(1200)]
         ([str(k % 9) if k % 2 else "low" for k in range(40)], None),
         (SOLD, "few rows each: a (1,200)"),
         (["Ulm", "Bonn"] * 20, None),
-        ([*["Ulm", "Bonn"] * 20, "ulm "], "apart: a ('Ulm' and 'ulm ')"),
+        ([*["Ulm", "Bonn"] * 20, "ulm "], "levels: a ('Ulm' and 'ulm ')"),
         ([f"0,{k:03d}" for k in range(40)], "decimal comma: a"),
     ],
 )
-def test_doubts_are_told(values, said, tmp_path):
+def test_doubts_are_told(values, expected, tmp_path):
     path = tmp_path / "a.csv"
     lines = [f'"{value}";{k}.5;{k % 2}' for k, value in enumerate(values)]
     path.write_text("a;b;y\n" + "\n".join(lines) + "\n")
     kinds = {"a": "category"} if values is SOLD else {}
-    notes = [note for note in open_rows(path, kinds=kinds).notes if "parted" not in note]
-    if said is None:
+    notes = [note for note in open_rows(path, kinds=kinds).notes if "separated" not in note]
+    if expected is None:
         assert not notes
     else:
-        assert any(said in note for note in notes), notes
+        assert any(expected in note for note in notes), notes
 
 
 def test_columns_in_other_units_are_told_where_nothing_scales_them(tmp_path):

@@ -1,4 +1,4 @@
-"""Malformed files: every one refused with its place and the reason, or read; never a crash, a hang
+"""Malformed files: each is refused with its position and the reason, or read; never a crash, a hang
 or a nan.
 """
 
@@ -36,15 +36,15 @@ def test_bad_files_are_refused_with_the_reason(tmp_path, name):
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_can_be_skipped_through(tmp_path, name):
-    """What can be read is read; what is left is counted, or the whole is refused."""
+    """Good rows are read; bad ones are counted, or the whole file is refused."""
     (tmp_path / name).write_bytes(BAD[name][0])
     rows = None
     try:
         rows = open_rows(tmp_path / name, on_bad="skip")
-        found = list(rows)
+        chunks = list(rows)
     except ReadError:
         return
-    assert rows.bad.count or any(chunk.X.shape[0] for chunk in found)
+    assert rows.bad.count or any(chunk.X.shape[0] for chunk in chunks)
     assert len(rows.bad.first) == min(rows.bad.count, 10)
 
 
@@ -79,18 +79,20 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights_below_zero_or_not_finite_are_refused_with_their_line(tmp_path, name):
-    content, places = WEIGHTS[name]
+    content, messages = WEIGHTS[name]
     (tmp_path / name).write_bytes(content)
-    given = {} if name == "w.vw" else {"weight": "w"}
+    options = {} if name == "w.vw" else {"weight": "w"}
     with pytest.raises(ReadError) as caught:
-        list(open_rows(tmp_path / name, **given))
-    assert f"{name}, {places[0].split(':')[0]}" in str(caught.value)
-    rows = open_rows(tmp_path / name, on_bad="skip", **given)
+        list(open_rows(tmp_path / name, **options))
+    assert f"{name}, {messages[0].split(':')[0]}" in str(caught.value)
+    rows = open_rows(tmp_path / name, on_bad="skip", **options)
     (chunk,) = rows
     assert chunk.weights.tolist() == [1.0, 0.0]
     assert chunk.targets.tolist() == [1.0, 0.0]
     assert rows.bad.count == 3
-    assert all(place in said for place, said in zip(places, rows.bad.first, strict=True))
+    assert all(
+        expected in message for expected, message in zip(messages, rows.bad.first, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_missing_weights_are_refused_without_targets_too(tmp_path):
 
 
 def test_words_that_a_dictionary_lists_as_missing(tmp_path):
-    """Unsigned codes, and a missing word with a code of its own, as other programs write them."""
+    """Unsigned codes, and a code for a missing word, as other programs write them."""
     import pyarrow as pa
 
     words = pa.DictionaryArray.from_arrays(
@@ -142,12 +144,10 @@ def test_words_that_a_dictionary_lists_as_missing(tmp_path):
 # --------------------------------------------------------------------------- bounded memory
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.xz", "a.vw.zst"])
 def test_a_line_without_end_is_refused_in_bounded_memory(tmp_path, name):
-    """Eighty million bytes of one line from a small file; the process has room for 600 MiB beside
-    what it had before.
-    """
+    """Eighty million bytes of one line from a small file; the process may use 600 MiB more."""
     line = bomb(f".{name.rsplit('.', 1)[1]}")
     (tmp_path / name).write_bytes(line)
-    said = run_process(
+    output = run_process(
         """
         import resource, sys
         import tamis, tamis.data.text.svmlight, tamis.data.text.vowpal, tamis.data.tables.csv
@@ -162,8 +162,8 @@ def test_a_line_without_end_is_refused_in_bounded_memory(tmp_path, name):
         """,
         tmp_path / name,
     )
-    assert f"{name}, line 1: the line that begins '1111" in said
-    assert "longer than 64 MiB" in said
+    assert f"{name}, line 1: the line that begins '1111" in output
+    assert "longer than 64 MiB" in output
 
 
 def test_the_longest_line_can_be_said(tmp_path):
@@ -182,7 +182,7 @@ def test_a_quote_that_is_never_closed_does_not_take_the_file_into_memory(tmp_pat
 
 
 def test_a_damaged_file_that_is_taken_up_again(tmp_path):
-    """Where the text before the position cannot be unpacked any more."""
+    """The text before the position cannot be decompressed any more."""
     path = tmp_path / "a.svm.gz"
     path.write_bytes(
         gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(100_000)))
@@ -203,19 +203,19 @@ def test_whole_files_of_every_kind_are_read_in_every_way(tmp_path, name):
 
 def test_mutated_files_are_read_or_refused():
     """No death, no hang, no other error: `outcome` says what reading must give."""
-    names, found = list(whole()), run(0, MUTATIONS)
+    names, outcomes = list(whole()), run(0, MUTATIONS)
     wrong = {
-        number: (names[number % len(names)], said)
-        for number, said in found.items()
-        if said not in (READ, REFUSED)
+        number: (names[number % len(names)], result)
+        for number, result in outcomes.items()
+        if result not in (READ, REFUSED)
     }
     assert not wrong
-    assert list(found.values()).count(READ) > MUTATIONS / 10
+    assert list(outcomes.values()).count(READ) > MUTATIONS / 10
 
 
 # ------------------------------------------------------------------------------- where bad rows lay
 def rows_file(kind, path, bad):
-    """A file of forty rows, those of `bad` unreadable, and the schema of the whole one."""
+    """Write a file of forty rows, of which those in `bad` are unreadable."""
     lines = {
         "csv": lambda k: "1,x" if k in bad else f"{k % 5},{k % 2}",
         "svm": lambda k: "1 2:x" if k in bad else f"{k % 2} 1:{k} 2:1",
@@ -242,13 +242,13 @@ def test_readers_say_where_bad_rows_lay(tmp_path, kind, chunk, bad):
     rows = open_rows(
         tmp_path / f"rows.{kind}", schema=schema, target=False, on_bad="skip", chunk_rows=chunk
     )
-    read = []
-    for piece in rows:
-        own = [True] * piece.X.shape[0]
-        for at in reversed(piece.skipped):
-            own.insert(at, False)
-        read += own
-    read += [False] * rows.skipped_last
+    all_read = []
+    for part in rows:
+        is_read = [True] * part.X.shape[0]
+        for n_rows in reversed(part.skipped):
+            is_read.insert(n_rows, False)
+        all_read += is_read
+    all_read += [False] * rows.skipped_last
     assert rows.bad.count == len(bad)
-    assert [k for k, good in enumerate(read) if not good] == list(bad)
-    assert len(read) == 40
+    assert [k for k, good in enumerate(all_read) if not good] == list(bad)
+    assert len(all_read) == 40

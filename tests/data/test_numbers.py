@@ -12,7 +12,7 @@ from tamis.data.text.bits import (
     trailing_zeros,
     word_at,
 )
-from tamis.data.text.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, overflows, read_number
+from tamis.data.text.numbers import AMBIGUOUS, NO_NUMBER, NONFINITE, PARSED, overflows, read_number
 from tamis.numerics.numba import compiled
 
 HARD = [
@@ -70,13 +70,13 @@ def read_all(text, starts, values, states, ends):
 
 @compiled
 def all_overflows(text, starts, large):
-    """Whether the number at each start is too large."""
+    """Store whether the number at each start overflows."""
     for i in range(starts.shape[0]):
         large[i] = overflows(text, starts[i])
 
 
 def read(words):
-    """Values, states and lengths of numbers in a text of one a line."""
+    """Return values, states and lengths of numbers, one a line."""
     text = np.frombuffer(("\n".join(words) + 8 * "\n").encode(), np.uint8)
     starts = np.concatenate(([0], np.flatnonzero(text == 10)[:-8] + 1)).astype(np.uint64)
     values, states, ends = (
@@ -89,17 +89,15 @@ def read(words):
 
 
 def check(words):
-    """All that are read are Python's floats, all others are marked; returns the share that Python
-    must settle.
-    """
+    """Check that parsed numbers equal Python's floats; return the fraction left to Python."""
     values, states, lengths = read(words)
-    wanted = np.array([float(word) for word in words])
-    assert set(np.unique(states)) <= {READ, UNSURE, NO_FINITE}
-    sure = states == READ
-    assert np.array_equal(values[sure].view(np.uint64), wanted[sure].view(np.uint64))
-    assert np.array_equal(states == NO_FINITE, np.isinf(wanted) & (states != UNSURE))
+    expected = np.array([float(word) for word in words])
+    assert set(np.unique(states)) <= {PARSED, AMBIGUOUS, NONFINITE}
+    is_exact = states == PARSED
+    assert np.array_equal(values[is_exact].view(np.uint64), expected[is_exact].view(np.uint64))
+    assert np.array_equal(states == NONFINITE, np.isinf(expected) & (states != AMBIGUOUS))
     assert lengths.tolist() == [len(word) for word in words]
-    return float((states == UNSURE).mean())
+    return float((states == AMBIGUOUS).mean())
 
 
 def test_a_million_reprs():
@@ -157,7 +155,7 @@ def test_halves_go_to_the_even_one():
 
 
 def test_numbers_that_python_must_settle_are_finite():
-    """Those that are too large are known beforehand, to the last digit."""
+    """`overflows` detects numbers that are too large, to the last digit."""
     edge, random = str(2**1024 - 2**970), np.random.default_rng(3)
     words = [
         edge,
@@ -192,27 +190,27 @@ def test_numbers_that_python_must_settle_are_finite():
     large = np.empty(len(words), bool)
     all_overflows(text, starts, large)
     infinite = np.array([np.isinf(float(word)) for word in words])
-    unsure = states == UNSURE
-    assert unsure.sum() > 1000
-    assert 100 < infinite[unsure].sum() < unsure.sum() - 100
-    assert np.array_equal(large[unsure], infinite[unsure])
+    is_ambiguous = states == AMBIGUOUS
+    assert is_ambiguous.sum() > 1000
+    assert 100 < infinite[is_ambiguous].sum() < is_ambiguous.sum() - 100
+    assert np.array_equal(large[is_ambiguous], infinite[is_ambiguous])
 
 
 @given(st.text("0123456789.eE+-", min_size=1, max_size=12))
 def test_what_float_refuses_is_refused(word):
     (value,), (state,), (length,) = read([word])
     try:
-        wanted = float(word)
+        expected = float(word)
     except ValueError:
-        assert state in (NO_NUMBER, NO_FINITE) or length < len(word)
+        assert state in (NO_NUMBER, NONFINITE) or length < len(word)
         return
     assert length == len(word)
-    assert state == NO_FINITE if np.isinf(wanted) else state == UNSURE or value == wanted
+    assert state == NONFINITE if np.isinf(expected) else state == AMBIGUOUS or value == expected
 
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "-nan", "inf", "Infinity", "-INF", "+inf"])
 def test_words_that_are_not_finite(word):
-    assert read([word])[1][0] == NO_FINITE
+    assert read([word])[1][0] == NONFINITE
 
 
 def test_the_words_of_64_bits_as_python_has_them():
@@ -238,11 +236,11 @@ def test_the_words_of_64_bits_as_python_has_them():
 
 def test_eight_bytes_of_a_text_at_any_place():
     @compiled
-    def words(text, found):
-        for k in range(np.uint64(found.shape[0])):
-            found[k] = word_at(text, k)
+    def load_all(text, loaded):
+        for k in range(np.uint64(loaded.shape[0])):
+            loaded[k] = word_at(text, k)
 
-    text, found = np.arange(250, 230, -1).astype(np.uint8), np.empty(12, np.uint64)
-    words(text, found)
-    assert found.tolist() == [int(word_at(text, k)) for k in range(12)]
-    assert found[1] == int.from_bytes(bytes(text[1:9]), "little")
+    text, loaded = np.arange(250, 230, -1).astype(np.uint8), np.empty(12, np.uint64)
+    load_all(text, loaded)
+    assert loaded.tolist() == [int(word_at(text, k)) for k in range(12)]
+    assert loaded[1] == int.from_bytes(bytes(text[1:9]), "little")

@@ -1,5 +1,5 @@
-"""Several files as one: where columns begin is decided once, and surveys of parts are the survey of
-the whole.
+"""Several files as one source: the first column is the same in all, and merged surveys equal the
+survey of all files.
 """
 
 import dataclasses
@@ -26,14 +26,14 @@ ROWS = [
 
 @pytest.fixture
 def files(tmp_path):
-    """Files of one set of rows, of which one alone has a column 0, and one has no row."""
+    """Files of one set of rows; only one has a column 0, and one has no row."""
     for k, text in enumerate(PARTS):
         (tmp_path / f"part-{k}.svm").write_text(text)
     return sorted(tmp_path.glob("part-*.svm"))
 
 
 def dense(rows, width=6):
-    """All rows, in the width of all files."""
+    """Return all rows with the columns of all files."""
     chunks = []
     for chunk in rows:
         chunk.X.resize((chunk.X.shape[0], width))
@@ -41,17 +41,19 @@ def dense(rows, width=6):
     return np.vstack(chunks).tolist()
 
 
-def without_places(survey):
-    """What a survey says, but for the equal rows, which it looks for part by part."""
-    facts = dataclasses.asdict(survey)
-    facts["counts"] = facts["counts"][: survey.features].tolist()
-    return {name: value for name, value in facts.items() if name not in ("equal", "beside")}
+def as_comparable(survey):
+    """Return the fields of a survey without duplicate rows, which are counted inside each file."""
+    fields = dataclasses.asdict(survey)
+    fields["counts"] = fields["counts"][: survey.features].tolist()
+    return {
+        name: value for name, value in fields.items() if name not in ("n_duplicate_rows", "beside")
+    }
 
 
 @pytest.mark.parametrize("on_bad", ["error", "skip"])
 @pytest.mark.parametrize("order", [1, -1])
 def test_where_columns_begin_is_decided_for_all_files(files, order, on_bad):
-    """Wherever the file with a column 0 stands: no other one is shifted, and no line left out."""
+    """Wherever the file with a column 0 is: no file is shifted, and no line is left out."""
     rows = open_rows(files[::order], on_bad=on_bad)
     assert sorted(dense(rows)) == sorted(ROWS)
     assert rows.base == 0
@@ -92,28 +94,28 @@ def test_what_is_said_is_not_decided(files):
 
 # --------------------------------------------------------------------------- surveys
 def test_surveys_of_parts_are_the_survey_of_the_whole(files):
-    whole = open_rows(files).survey(columns=True)
-    parts = [open_rows(name, format="svmlight").look(columns=True) for name in files]
-    assert [part.base for part in parts] == [1, None, 0, 1]
-    merged = Survey.merge(parts)
-    assert without_places(merged) == without_places(whole)
+    expected = open_rows(files).survey(columns=True)
+    surveys = [open_rows(name, format="svmlight").look(columns=True) for name in files]
+    assert [one_survey.base for one_survey in surveys] == [1, None, 0, 1]
+    merged = Survey.merge(surveys)
+    assert as_comparable(merged) == as_comparable(expected)
     assert (merged.rows, merged.features, merged.base) == (5, 6, 0)
     assert merged.counts[:6].tolist() == [1, 1, 2, 2, 0, 1]
     assert merged.labels == {1.0: 3, -1.0: 2}
-    backwards = Survey.merge(parts[::-1])
-    assert without_places(backwards) == without_places(whole)
+    reversed_merge = Survey.merge(surveys[::-1])
+    assert as_comparable(reversed_merge) == as_comparable(expected)
 
 
 def test_a_part_is_read_by_the_survey_of_all(files):
-    """Alone, the first part looks as if it counted from 1."""
+    """Alone, the columns of the first file seem to count from 1."""
     merged = Survey.merge(open_rows(name, format="svmlight").look() for name in files)
-    found = []
+    all_rows = []
     for name in files:
         rows = open_rows(name, format="svmlight")
         rows.agree(merged)
         if rows.look().rows:
-            found += dense(open_rows(name, schema=rows.schema))
-    assert found == ROWS
+            all_rows += dense(open_rows(name, schema=rows.schema))
+    assert all_rows == ROWS
 
 
 def test_numbers_words_and_too_many_targets(tmp_path, monkeypatch):
@@ -123,15 +125,15 @@ def test_numbers_words_and_too_many_targets(tmp_path, monkeypatch):
     merged = Survey.merge(open_rows(name).survey() for name in files)
     assert merged.classes == ["u", "v"]
     assert merged.base is None
-    parts = [open_rows(name).survey() for name in files]
+    surveys = [open_rows(name).survey() for name in files]
     monkeypatch.setattr("tamis.data.survey.MAX_CLASSES", 1)
-    merged = Survey.merge(parts)
+    merged = Survey.merge(surveys)
     assert merged.many
     assert merged.labels == {}
     (tmp_path / "a.svm").write_text("1.5 1:1\n")
     (tmp_path / "b.svm").write_text("2 1:1\n")
-    parts = [open_rows(tmp_path / name).look() for name in ("b.svm", "a.svm")]
-    assert not Survey.merge(parts).whole
+    surveys = [open_rows(tmp_path / name).look() for name in ("b.svm", "a.svm")]
+    assert not Survey.merge(surveys).whole
 
 
 def test_several_labels_in_one_part_alone(tmp_path):
@@ -150,8 +152,8 @@ def test_arrays_of_several_widths(tmp_path):
     widths = (3, 5)
     for k in widths:
         X = sp.csr_array(np.eye(k))
-        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
-        np.savez(tmp_path / f"{k}.npz", y=np.arange(k), **parts)
+        arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+        np.savez(tmp_path / f"{k}.npz", y=np.arange(k), **arrays)
     files = [tmp_path / f"{k}.npz" for k in widths]
     merged = Survey.merge(open_rows(name).look() for name in files)
     assert merged.features == 5
@@ -169,12 +171,12 @@ def test_weights_of_0_are_no_rows_to_learn(tmp_path):
 
 
 def test_hashed_columns_have_the_width_they_were_given(files):
-    parts = [open_rows(name, format="svmlight", hash_bits=4).look() for name in files]
-    assert Survey.merge(parts).features == 16
+    surveys = [open_rows(name, format="svmlight", hash_bits=4).look() for name in files]
+    assert Survey.merge(surveys).features == 16
 
 
 def test_a_model_of_many_files(files):
-    """Trained part by part, each read by the survey of all, it is that of all files at once."""
+    """Trained file by file with the survey of all, the model equals that of all files at once."""
     whole = train(FTRLClassifier(), open_rows(files))
     merged = Survey.merge(open_rows(name, format="svmlight").look() for name in files)
     model = FTRLClassifier()

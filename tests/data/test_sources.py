@@ -1,5 +1,5 @@
-"""Sources: names, globs, compression, standard input, formats by sight, Vowpal Wabbit's text, npz,
-threads that end.
+"""Sources: names, globs, compression, standard input, detected formats, Vowpal Wabbit's text, npz,
+and the end of threads.
 """
 
 import bz2
@@ -18,7 +18,7 @@ from data.corpus import CSV, SVM, TSV, VW, WHOLE, npz
 from processes import run_process
 
 from tamis import FTRLClassifier, open_rows
-from tamis.data.formats import guess
+from tamis.data.formats import detect_format
 from tamis.data.rows import ReadError
 
 
@@ -28,12 +28,12 @@ def dense(rows):
 
 # --------------------------------------------------------------------------- bytes
 @pytest.mark.parametrize(
-    ("suffix", "pack"),
+    ("suffix", "compression"),
     [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", bytes)],
 )
-def test_compressed(tmp_path, suffix, pack):
+def test_compressed(tmp_path, suffix, compression):
     path = tmp_path / f"a.svm{suffix}"
-    path.write_bytes(pack(SVM * 300))
+    path.write_bytes(compression(SVM * 300))
     rows = open_rows(path, chunk_rows=100)
     chunks = list(rows)
     assert sum(chunk.X.shape[0] for chunk in chunks) == 1200
@@ -45,24 +45,24 @@ def test_compressed(tmp_path, suffix, pack):
 def test_zstandard(tmp_path, suffix):
     """Two frames: the second begins where the first has ended."""
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra arrow)")
-    packed = arrow.compress(SVM * 300, codec="zstd", asbytes=True)
-    (tmp_path / f"a.svm{suffix}").write_bytes(packed + packed)
+    compressed = arrow.compress(SVM * 300, codec="zstd", asbytes=True)
+    (tmp_path / f"a.svm{suffix}").write_bytes(compressed + compressed)
     chunks = list(open_rows(tmp_path / f"a.svm{suffix}", chunk_rows=100))
     assert sum(chunk.X.shape[0] for chunk in chunks) == 2400
     assert chunks[-1].first_line == 3451  # of 3,600, some of them empty or comments
 
 
 def test_members_of_gzip_are_read_one_after_the_other(tmp_path):
-    """Also where zeros stand between them and behind, and where a member holds no whole line."""
+    """Also with zeros between and after members, and with members without a whole line."""
     lines = [b"1 1:%d\n" % (k * 7919 % 100003 + 1) for k in range(40_000)]
-    whole = b"".join(lines)
-    cuts = [0, 1, 2, 70_001, 70_001, len(whole) // 2, len(whole)]
-    packed = b"".join(
-        gzip.compress(whole[start:stop]) + b"\0" * (k * 40_000)
+    text = b"".join(lines)
+    cuts = [0, 1, 2, 70_001, 70_001, len(text) // 2, len(text)]
+    compressed = b"".join(
+        gzip.compress(text[start:stop]) + b"\0" * (k * 40_000)
         for k, (start, stop) in enumerate(pairwise(cuts))
     )
-    (tmp_path / "a.svm.gz").write_bytes(packed)
-    (tmp_path / "nameless").write_bytes(packed)
+    (tmp_path / "a.svm.gz").write_bytes(compressed)
+    (tmp_path / "nameless").write_bytes(compressed)
     for name in ("a.svm.gz", "nameless"):
         chunks = list(open_rows(tmp_path / name))
         values = np.concatenate([chunk.X.data for chunk in chunks])
@@ -94,21 +94,21 @@ def test_a_reading_that_is_left_ends_its_threads(tmp_path):
 
 
 def test_a_cut_file_gives_its_whole_lines_first(tmp_path):
-    packed = gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(300_000)))
-    (tmp_path / "a.svm.gz").write_bytes(packed[: len(packed) // 2])
-    rows, seen = open_rows(tmp_path / "a.svm.gz"), 0
+    compressed = gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(300_000)))
+    (tmp_path / "a.svm.gz").write_bytes(compressed[: len(compressed) // 2])
+    rows, n_rows = open_rows(tmp_path / "a.svm.gz"), 0
 
     def read():
-        nonlocal seen
+        nonlocal n_rows
         for chunk in rows:
-            seen += chunk.X.shape[0]
+            n_rows += chunk.X.shape[0]
 
-    sentence = r"a\.svm\.gz, line \d+: .*cut short"
-    with pytest.raises(ReadError, match=sentence):
+    pattern = r"a\.svm\.gz, line \d+: .*cut short"
+    with pytest.raises(ReadError, match=pattern):
         read()
-    assert seen > 100_000
+    assert n_rows > 100_000
     rows = open_rows(tmp_path / "a.svm.gz", on_bad="skip")
-    assert sum(chunk.X.shape[0] for chunk in rows) == seen
+    assert sum(chunk.X.shape[0] for chunk in rows) == n_rows
     assert rows.bad.count == 1
 
 
@@ -124,21 +124,21 @@ def test_bad_lines_at_the_end_are_counted_however_slowly_one_reads(tmp_path):
 def test_several_files_and_globs(tmp_path):
     for k in range(3):
         (tmp_path / f"part-{k}.svm").write_text(f"1 {k + 1}:1\n-1 1:{k}\n")
-    one = open_rows([tmp_path / "part-0.svm", tmp_path / "part-1.svm", tmp_path / "part-2.svm"])
-    chunks = list(one)
+    listed = open_rows([tmp_path / "part-0.svm", tmp_path / "part-1.svm", tmp_path / "part-2.svm"])
+    chunks = list(listed)
     assert [chunk.first_line for chunk in chunks] == [1, 1, 1]
     assert [chunk.position.rows for chunk in chunks] == [2, 4, 6]
     assert [chunk.X.shape[1] for chunk in chunks] == [1, 2, 3]
-    many = open_rows(tmp_path / "part-*.svm")
-    assert many.files == one.files
-    assert many.survey().features == 3
-    assert [chunk.X.shape[1] for chunk in many] == [3, 3, 3]
-    rest = list(many.read(chunks[0].position._replace(width=3)))
-    assert [chunk.file for chunk in rest] == many.files[1:]
+    globbed = open_rows(tmp_path / "part-*.svm")
+    assert globbed.files == listed.files
+    assert globbed.survey().features == 3
+    assert [chunk.X.shape[1] for chunk in globbed] == [3, 3, 3]
+    remaining = list(globbed.read(chunks[0].position._replace(width=3)))
+    assert [chunk.file for chunk in remaining] == globbed.files[1:]
 
 
 @pytest.mark.parametrize(
-    ("source", "words"),
+    ("source", "message"),
     [
         ("none.svm", "no such file"),
         ("*.none", "no file matches"),
@@ -146,15 +146,15 @@ def test_several_files_and_globs(tmp_path):
         ([], "no file was named"),
     ],
 )
-def test_names_that_mean_nothing(tmp_path, monkeypatch, source, words):
+def test_names_that_mean_nothing(tmp_path, monkeypatch, source, message):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ReadError, match=words):
+    with pytest.raises(ReadError, match=message):
         open_rows(source)
 
 
 def test_parameters_that_mean_nothing(tmp_path):
     (tmp_path / "a.svm").write_bytes(SVM)
-    for wrong in (
+    for options in (
         {"on_bad": "ignore"},
         {"format": "xls"},
         {"hash_bits": 0},
@@ -164,9 +164,9 @@ def test_parameters_that_mean_nothing(tmp_path):
         {"missing": "drop"},
     ):
         with pytest.raises(
-            ValueError, match=f"The '{next(iter(wrong))}' parameter of open_rows must be"
+            ValueError, match=f"The '{next(iter(options))}' parameter of open_rows must be"
         ):
-            open_rows(tmp_path / "a.svm", **wrong)
+            open_rows(tmp_path / "a.svm", **options)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_parameters_that_mean_nothing(tmp_path):
 def test_formats_by_sight(tmp_path, content, kind):
     path = tmp_path / "nameless"
     path.write_bytes(content)
-    assert guess(str(path)) == kind
+    assert detect_format(str(path)) == kind
     assert open_rows(path).format == kind
 
 
@@ -212,11 +212,11 @@ STDIN = """
 
 
 @pytest.mark.parametrize(
-    ("how", "wanted"),
+    ("mode", "expected"),
     [("keep", "4\n4 7\n"), ("stream", "4\nstandard input: it has been read already")],
 )
-def test_standard_input(how, wanted):
-    assert run_process(STDIN, how, input=SVM.decode()).startswith(wanted)
+def test_standard_input(mode, expected):
+    assert run_process(STDIN, mode, input=SVM.decode()).startswith(expected)
 
 
 @pytest.mark.parametrize("kind", ["npz", "arrow", "parquet"])
@@ -240,16 +240,16 @@ def test_vowpal_wabbit(tmp_path):
         if not name.startswith("bucket")
     }
     assert sorted(names) == ["a^x", "a^y", "b^w", "b^z", "r"]
-    found = chunk.X.toarray()
-    assert [found[0, names[k]] for k in ("a^x", "a^y", "b^z")] == [1.5, 1.0, 4.0]
-    assert found[1, names["b^w"]] == 3.0
-    assert found[3, names["a^y"]] == 0.1
+    dense_rows = chunk.X.toarray()
+    assert [dense_rows[0, names[k]] for k in ("a^x", "a^y", "b^z")] == [1.5, 1.0, 4.0]
+    assert dense_rows[1, names["b^w"]] == 3.0
+    assert dense_rows[3, names["a^y"]] == 0.1
     assert chunk.X.nnz == 7
     assert next(iter(open_rows(tmp_path / "a.vw"))).X.shape[1] == 2**18
 
 
 def test_hashed_names_are_summed_row_by_row_and_keep_their_order(tmp_path):
-    """What a row looks like hangs on itself alone, so that chunks change no bit of a model."""
+    """The entries of a row depend only on that row, so that chunks change no bit of a model."""
     rng, lines = np.random.default_rng(0), []
     for k in range(300):
         names = rng.integers(0, 3000 if k % 7 else 9, 1 + int(rng.integers(0, 700 if k % 5 else 9)))
@@ -259,30 +259,30 @@ def test_hashed_names_are_summed_row_by_row_and_keep_their_order(tmp_path):
         )
         lines.append(f"{k % 2} | {words}\n")
     (tmp_path / "a.vw").write_text("".join(lines))
-    wanted, models = open_rows(tmp_path / "a.vw", hash_bits=20), []
-    for pieces in (300, 7):
-        chunks = list(open_rows(tmp_path / "a.vw", chunk_rows=pieces, hash_bits=9))
+    unhashed, models = open_rows(tmp_path / "a.vw", hash_bits=20), []
+    for rows_of_chunk in (300, 7):
+        chunks = list(open_rows(tmp_path / "a.vw", chunk_rows=rows_of_chunk, hash_bits=9))
         model = FTRLClassifier(alpha=0.0)
         for chunk in chunks:
             for first, last in pairwise(chunk.X.indptr):
-                own = chunk.X.indices[first:last]
-                assert len(np.unique(own)) == len(own)
+                columns = chunk.X.indices[first:last]
+                assert len(np.unique(columns)) == len(columns)
             model.partial_fit(chunk.X, chunk.targets, classes=[0, 1])
         models.append((sp.vstack([chunk.X for chunk in chunks]), model.coef_))
-    (whole, coef), (cut, same) = models
-    assert not whole.has_sorted_indices
-    assert np.array_equal(whole.indices, cut.indices)
-    assert np.array_equal(whole.data, cut.data)
-    assert np.array_equal(coef, same)
-    total = np.concatenate([chunk.X.sum(axis=1) for chunk in wanted])
-    assert np.allclose(whole.sum(axis=1), total)
+    (X_whole, coef), (X_chunks, chunks_coef) = models
+    assert not X_whole.has_sorted_indices
+    assert np.array_equal(X_whole.indices, X_chunks.indices)
+    assert np.array_equal(X_whole.data, X_chunks.data)
+    assert np.array_equal(coef, chunks_coef)
+    total = np.concatenate([chunk.X.sum(axis=1) for chunk in unhashed])
+    assert np.allclose(X_whole.sum(axis=1), total)
 
 
 @pytest.mark.parametrize(
     "name", ["a.svm", "a.csv", "a.tsv", "a.vw", "a.npz", "a.parquet", "a.arrow"]
 )
 def test_every_format_can_be_taken_up_again(tmp_path, name):
-    """Two files, small chunks: from each chunk's position the rest is read, the same to the bit."""
+    """Two files, small chunks: reading from each chunk's position yields the same bits."""
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
@@ -303,12 +303,16 @@ def test_every_format_can_be_taken_up_again(tmp_path, name):
     chunks = list(rows)
     assert len(chunks) > 3
     for k, chunk in enumerate(chunks):
-        rest = list(rows.read(chunk.position))
-        assert [one.position for one in rest] == [one.position for one in chunks[k + 1 :]]
-        assert [one.X.toarray().tolist() for one in rest] == [
-            one.X.toarray().tolist() for one in chunks[k + 1 :]
+        remaining = list(rows.read(chunk.position))
+        assert [next_chunk.position for next_chunk in remaining] == [
+            next_chunk.position for next_chunk in chunks[k + 1 :]
         ]
-        assert [one.first_line for one in rest] == [one.first_line for one in chunks[k + 1 :]]
+        assert [next_chunk.X.toarray().tolist() for next_chunk in remaining] == [
+            next_chunk.X.toarray().tolist() for next_chunk in chunks[k + 1 :]
+        ]
+        assert [next_chunk.first_line for next_chunk in remaining] == [
+            next_chunk.first_line for next_chunk in chunks[k + 1 :]
+        ]
 
 
 def test_vowpal_wabbit_rows_without_labels(tmp_path):
@@ -374,9 +378,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         tracemalloc.start()
         for _ in open_rows(path):
             pass
-        top = tracemalloc.get_traced_memory()[1]
+        peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return top
+        return peak_bytes
 
     peak(100)
     assert peak(120_000) < 1.2 * peak(40_000)

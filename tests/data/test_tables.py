@@ -1,5 +1,5 @@
-"""Tables: CSV, TSV, Parquet and Arrow by one layout; words by listing and hashing, missing entries,
-names, other files.
+"""Tables: CSV, TSV, Parquet and Arrow with one layout; listed and hashed words, gaps, names, other
+files.
 """
 
 import io
@@ -35,7 +35,7 @@ def targets(rows):
 
 @pytest.fixture(params=["csv", "tsv", "parquet", "arrow", "feather"])
 def table(request, tmp_path):
-    """The same table in every format: a function of a frame and a name."""
+    """Function that writes a frame in one of the formats and returns the path."""
 
     def write(frame, name="a"):
         path = tmp_path / f"{name}.{request.param}"
@@ -97,10 +97,10 @@ def test_numbers_as_words_and_hashing(table):
     ]
     rows = open_rows(path, hash_bits=3)
     assert rows.n_features == 2 + 8
-    found = np.array(dense(rows))
-    assert found[:, :2].tolist() == [[1.5, 2], [-3, 1000], [0.25, 7], [2, 0]]
-    assert found[:, 2:].sum(axis=1).tolist() == [1.0] * 4
-    buckets = found[:, 2:].argmax(axis=1)
+    X = np.array(dense(rows))
+    assert X[:, :2].tolist() == [[1.5, 2], [-3, 1000], [0.25, 7], [2, 0]]
+    assert X[:, 2:].sum(axis=1).tolist() == [1.0] * 4
+    buckets = X[:, 2:].argmax(axis=1)
     names = rows.names_of(2 + buckets)
     assert "colour=red" in names[0]
     assert "colour=two\nlines" in names[3]
@@ -109,9 +109,9 @@ def test_numbers_as_words_and_hashing(table):
 
 @pytest.mark.parametrize("gap", [np.nan, None])
 def test_missing_entries(table, gap):
-    holes = frame()
-    holes.loc[0, "age"], holes.loc[1, "colour"] = gap, None
-    path = table(holes)
+    with_gaps = frame()
+    with_gaps.loc[0, "age"], with_gaps.loc[1, "colour"] = gap, None
+    path = table(with_gaps)
     with pytest.raises(ReadError, match=r"age.*missing='zero'"):
         list(open_rows(path))
     rows = open_rows(path, on_bad="skip")
@@ -142,12 +142,12 @@ def test_missing_entries(table, gap):
 
 
 def test_missing_targets(table):
-    holes = frame()
-    holes.loc[2, "y"] = None
+    with_gaps = frame()
+    with_gaps.loc[2, "y"] = None
     for missing in ("error", "zero", "indicator"):
         with pytest.raises(ReadError, match=r"missing|is empty"):
-            list(open_rows(table(holes), missing=missing))
-        rows = open_rows(table(holes), missing=missing, on_bad="skip")
+            list(open_rows(table(with_gaps), missing=missing))
+        rows = open_rows(table(with_gaps), missing=missing, on_bad="skip")
         assert targets(rows) == ["yes", "no", "no"]
         assert rows.bad.count == 1
 
@@ -178,8 +178,8 @@ def test_numeric_csv_against_pandas(tmp_path):
 
 
 def test_words_after_many_numbers(tmp_path):
-    """With other columns of words there is a first reading, which finds them; without, the line is
-    refused.
+    """With string columns the table is profiled first, which detects late words; otherwise the line
+    is refused.
     """
     lines = [f"{k % 300},{'uv'[k % 2]},{k % 2}\n" for k in range(1500)] + ["late,u,0\n"] * 5
     (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(lines))
@@ -193,11 +193,11 @@ def test_records_that_cross_chunks(tmp_path):
     (tmp_path / "a.csv").write_text(text)
 
     rows = open_rows(tmp_path / "a.csv", kinds={"a": "number"})
-    wanted = dense(rows)
+    expected = dense(rows)
     rows.options = rows.options._replace(chunk_bytes=50)
     chunks = list(rows)
     assert len(chunks) > 50
-    assert np.vstack([chunk.X.toarray() for chunk in chunks]).tolist() == wanted
+    assert np.vstack([chunk.X.toarray() for chunk in chunks]).tolist() == expected
     lines = text.split("\n")
     for chunk in chunks[:20]:
         assert lines[chunk.first_line - 1].split(",")[0] == str(int(chunk.X.toarray()[0, 0]))
@@ -209,7 +209,7 @@ def test_delimiters(tmp_path):
     (tmp_path / "a.csv").write_text("a;b;y\n1;2;0\n3;4;1\n")
     rows = open_rows(tmp_path / "a.csv")
     assert dense(rows) == [[1, 2], [3, 4]]
-    assert rows.notes == ["the fields are parted by ';'"]
+    assert rows.notes == ["fields are separated by ';'"]
     assert dense(open_rows(tmp_path / "a.csv", delimiter=";")) == [[1, 2], [3, 4]]
     with pytest.raises(ReadError, match=r"line 1: .*'a;b;y'.*delimiter="):
         open_rows(tmp_path / "a.csv", delimiter=",")
@@ -278,8 +278,8 @@ def test_nested_columns_are_refused(tmp_path):
     with pytest.raises(ReadError, match="column 'a' is of type list"):
         open_rows(tmp_path / "a.parquet")
     pd.DataFrame({"a": [[1], [2]], "b": [1, 2], "y": [0, 1]}).to_parquet(tmp_path / "b.parquet")
-    for said in ({"ignore": ["a"]}, {"kinds": {"a": "skip"}}):
-        assert open_rows(tmp_path / "b.parquet", **said).names == ["b"]
+    for options in ({"ignore": ["a"]}, {"kinds": {"a": "skip"}}):
+        assert open_rows(tmp_path / "b.parquet", **options).names == ["b"]
 
 
 # --------------------------------------------------------------------------- many columns
@@ -295,14 +295,14 @@ class CountedName(str):
 
 
 def comparisons(path, monkeypatch, **options):
-    """How many names are compared in reading a table."""
-    plain = csv.read_header
+    """Return how many names are compared while a table is read."""
+    original = csv.read_header
 
-    def counted(*given):
-        names, delimiter = plain(*given)
+    def read_counted_header(*arguments):
+        names, delimiter = original(*arguments)
         return [CountedName(name) for name in names], delimiter
 
-    monkeypatch.setattr(csv, "read_header", counted)
+    monkeypatch.setattr(csv, "read_header", read_counted_header)
     CountedName.comparisons = 0
     rows = open_rows(path, missing="indicator", **options)
     assert sum(chunk.X.shape[0] for chunk in rows) == 40
@@ -333,38 +333,44 @@ def test_work_on_names_grows_as_the_columns(kind, tmp_path, monkeypatch):
         names = [f"c{k}" for k in range(width)]
         lines = [",".join(cell(row, k) for k in range(width)) + f",{row % 2}" for row in range(40)]
         (tmp_path / "a.csv").write_text("\n".join([",".join(names) + ",y", *lines]) + "\n")
-        own = dict(options)
-        if "ignore" in own:
-            own["ignore"] = names[2:]
-        if "kinds" in own:
-            own["kinds"] = dict.fromkeys(names, "text")
-        counts.append(comparisons(tmp_path / "a.csv", monkeypatch, **own))
+        read_options = dict(options)
+        if "ignore" in read_options:
+            read_options["ignore"] = names[2:]
+        if "kinds" in read_options:
+            read_options["kinds"] = dict.fromkeys(names, "text")
+        counts.append(comparisons(tmp_path / "a.csv", monkeypatch, **read_options))
     assert counts[1] <= 13 * counts[0]
 
 
 def test_columns_of_words_are_found_in_few_readings(tmp_path, monkeypatch):
-    """Though the first rows of all of them are numbers, and the scan stops at a line's first."""
-    wide = range(60)
-    lines = [",".join(str((row + k) % 9) for k in wide) for row in range(260)]
+    """Although the first rows of all columns are numbers, and the scan stops at a line's first
+    error.
+    """
+    columns = range(60)
+    lines = [",".join(str((row + k) % 9) for k in columns) for row in range(260)]
     for row in range(220, 260):
-        lines[row] = ",".join("x" if k % 3 == row % 3 else "NA" if k == 1 else "4" for k in wide)
-    text = "\n".join([",".join(f"c{k}" for k in wide) + ",y", *(f"{line},1" for line in lines)])
+        lines[row] = ",".join("x" if k % 3 == row % 3 else "NA" if k == 1 else "4" for k in columns)
+    text = "\n".join([",".join(f"c{k}" for k in columns) + ",y", *(f"{line},1" for line in lines)])
     (tmp_path / "a.csv").write_text(text.replace(",1\n", ",0\n", 100) + "\n")
-    readings, plain = [], csv.RecordReader.parts
-    monkeypatch.setattr(csv.RecordReader, "parts", lambda *a: readings.append(a) or plain(*a))
+    readings, read_chunks = [], csv.RecordReader.chunks
+    monkeypatch.setattr(
+        csv.RecordReader, "chunks", lambda *a: readings.append(a) or read_chunks(*a)
+    )
     rows = open_rows(tmp_path / "a.csv", missing="zero", units="spread")
     assert len(readings) == 2
-    assert all(f"c{k}=x" in rows.names for k in wide)
+    assert all(f"c{k}=x" in rows.names for k in columns)
 
 
 def test_chunks_of_wide_tables_have_several_rows():
     options = Options("csv")
-    assert csv.bytes_of_chunk(["a"] * 10, options) == options.chunk_bytes
-    assert csv.bytes_of_chunk(["a"] * 100_000, options) == 16 * 8 * 100_000
-    assert csv.bytes_of_chunk(["a"] * 10_000_000, options) == 1 << 25
+    assert csv.chunk_bytes_of(["a"] * 10, options) == options.chunk_bytes
+    assert csv.chunk_bytes_of(["a"] * 100_000, options) == 16 * 8 * 100_000
+    assert csv.chunk_bytes_of(["a"] * 10_000_000, options) == 1 << 25
 
 
-@pytest.mark.parametrize("facts", [True, 3, {"columns": [True]}, {"columns": [["a", "number", 1]]}])
-def test_a_damaged_layout_is_refused(facts):
+@pytest.mark.parametrize(
+    "stored", [True, 3, {"columns": [True]}, {"columns": [["a", "number", 1]]}]
+)
+def test_a_damaged_layout_is_refused(stored):
     with pytest.raises(ValueError, match="layout of a table is damaged"):
-        Layout.from_dict(facts)
+        Layout.from_dict(stored)

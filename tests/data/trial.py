@@ -1,8 +1,8 @@
-"""Mutated files, read in a process of its own: what becomes of each, if it kills the process or
-never ends too.
+"""Read mutated files in a process of its own, and return what happened to each, also if it kills
+the process or never ends.
 
-The process writes a line when it has read a file; where it dies or is silent for too long, the file
-it was at has done it, and another process goes on behind it.
+The process writes a line after each file. If it dies or is silent for too long, the current file is
+to blame, and another process continues after it.
 """
 
 import os
@@ -18,53 +18,53 @@ import numpy as np
 from data.forged import mutated, whole
 
 READ, REFUSED, DEATH, HANG, OTHER = "read", "refused", "death", "hang", "other error"
-SECONDS = 60.0  # of silence; a file takes milliseconds, and the machine may be busy
-ROOM = 1 << 31  # bytes beside what the process has taken once it has read a whole file of each kind
+SECONDS = 60.0  # of silence; a file takes milliseconds, but the machine may be busy
+EXTRA_BYTES = 1 << 31  # limit on memory beyond that of a process that has read all whole files
 
 
 # --------------------------------------------------------------------------- in the process
 def content_of(seed: int, number: int) -> tuple[str, bytes]:
-    """Name and content of one mutated file; it hangs on its numbers alone."""
+    """Return name and content of one mutated file, which depends only on its numbers."""
     name = list(whole())[number % len(whole())]
     return name, mutated(name, np.random.default_rng([seed, number]))
 
 
-def outcome(path: Path, turn: int) -> str:
-    """What reading a file gives: rows of finite numbers, a ReadError, or something else."""
+def outcome(path: Path, option_index: int) -> str:
+    """Return what reading a file yields: rows of finite numbers, a ReadError, or something else."""
     from tamis.data.rows import ReadError
 
     try:
-        (_read_bag if path.name.startswith(("bag", "docword")) else _read_rows)(path, turn)
+        (_read_bag if path.name.startswith(("bag", "docword")) else _read_rows)(path, option_index)
     except ReadError as error:
-        said = str(error)
+        message = str(error)
         return (
             REFUSED
-            if path.name in said and len(said) < 1000
-            else f"{OTHER}: the refusal has no file, or is long: {said[:300]}"
+            if path.name in message and len(message) < 1000
+            else f"{OTHER}: the refusal has no file, or is long: {message[:300]}"
         )
     except BaseException as error:
         return f"{OTHER}: {' '.join(repr(error).split())[:300]}"
     return READ
 
 
-def _read_rows(path: Path, turn: int) -> None:
-    """Read a file in one of several ways, and look at all that comes out."""
+def _read_rows(path: Path, option_index: int) -> None:
+    """Read a file in one of several ways, and check all rows."""
     from tamis import open_rows
 
     options = {
-        "on_bad": ("error", "skip")[turn % 2],
-        "missing": ("error", "zero", "indicator")[turn % 3],
-        "hash_bits": (None, 6)[turn // 2 % 2],
-        "units": ("none", "spread")[turn // 3 % 2],
+        "on_bad": ("error", "skip")[option_index % 2],
+        "missing": ("error", "zero", "indicator")[option_index % 3],
+        "hash_bits": (None, 6)[option_index // 2 % 2],
+        "units": ("none", "spread")[option_index // 3 % 2],
     }
     if path.suffix in (".arrow", ".feather", ".parquet"):
         options["weight"] = "h"
     elif ".csv" in path.suffixes or path.suffix == ".tsv":
-        options["weight"] = (None, "size")[turn // 4 % 2]
+        options["weight"] = (None, "size")[option_index // 4 % 2]
     rows = open_rows(
         path,
-        chunk_rows=(7, 16384)[turn // 8 % 2],
-        target=False if turn % 5 == 4 else None,
+        chunk_rows=(7, 16384)[option_index // 8 % 2],
+        target=False if option_index % 5 == 4 else None,
         **options,
     )
     for chunk in rows:
@@ -76,14 +76,16 @@ def _read_rows(path: Path, turn: int) -> None:
         if chunk.targets is not None and not hasattr(chunk.targets, "tocsr"):
             assert len(chunk.targets.tolist()) == chunk.X.shape[0], "targets"
             assert (
-                chunk.targets.dtype.kind != "f" or np.isfinite(chunk.targets).all() or turn % 5 == 4
+                chunk.targets.dtype.kind != "f"
+                or np.isfinite(chunk.targets).all()
+                or option_index % 5 == 4
             ), "a target is not finite"
-    if turn % 6 == 0:
+    if option_index % 6 == 0:
         rows.survey(columns=True)
         rows.names_of(range(min(rows.n_features, 5)))
 
 
-def _read_bag(path: Path, turn: int) -> None:
+def _read_bag(path: Path, option_index: int) -> None:
     from tamis.data.bag import read_bag
 
     if path.name.startswith("docword"):
@@ -95,15 +97,15 @@ def _read_bag(path: Path, turn: int) -> None:
 
 
 def work(seed: int, first: int, stop: int) -> None:
-    """Read files and say what became of each."""
+    """Read files and print the outcome of each."""
     with tempfile.TemporaryDirectory() as folder:
-        # What is compiled now is no hang later.
-        for turn, (name, content) in enumerate([*whole().items(), ("a.svm", b"1 4000000000:1\n")]):
+        # Compile first, so that compilation is no silence later.
+        for index, (name, content) in enumerate([*whole().items(), ("a.svm", b"1 4000000000:1\n")]):
             (Path(folder) / name).write_bytes(content)
-            for way in (turn, turn + 1):
-                outcome(Path(folder) / name, way)
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
+            for option_index in (index, index + 1):
+                outcome(Path(folder) / name, option_index)
+        used_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used_bytes + EXTRA_BYTES, used_bytes + EXTRA_BYTES))
         print("ready", flush=True)
         for number in range(first, stop):
             name, content = content_of(seed, number)
@@ -112,7 +114,7 @@ def work(seed: int, first: int, stop: int) -> None:
             print(number, outcome(path, number // len(whole())), flush=True)
 
 
-# --------------------------------------------------------------------------- beside it
+# --------------------------------------------------------------------------- in the parent process
 def run(
     seed: int,
     count: int,
@@ -120,27 +122,28 @@ def run(
     seconds: float = np.inf,
     module: str = "data.trial",
 ) -> dict[int, str]:
-    """What became of each of `count` files, by number, or of those that were read in time;
-    processes that died or hung are followed by others. They run `work` of a module of the tests.
+    """Return the outcomes of `count` files by number, or of those that were read in time.
+
+    Processes that die or hang are replaced. They run `work` of a test module.
     """
-    found: dict[int, str] = {}
-    last = time.monotonic() + seconds
-    while len(found) < count and time.monotonic() < last:
-        end = _one_process(module, seed, len(found), count, found, tell, last)
-        if len(found) < count and end != "no time":
-            if end == "never ready":
+    outcomes: dict[int, str] = {}
+    deadline = time.monotonic() + seconds
+    while len(outcomes) < count and time.monotonic() < deadline:
+        ending = _one_process(module, seed, len(outcomes), count, outcomes, tell, deadline)
+        if len(outcomes) < count and ending != "no time":
+            if ending == "never ready":
                 raise RuntimeError(f"the process of {module} ended before it was ready.")
-            found[len(found)] = end
-    return found
+            outcomes[len(outcomes)] = ending
+    return outcomes
 
 
 def _one_process(
-    module: str, seed: int, first: int, count: int, found: dict, tell, last: float
+    module: str, seed: int, first: int, count: int, outcomes: dict, tell, deadline: float
 ) -> str:
-    """Take in what one process says; how it ended."""
-    here = str(Path(__file__).resolve().parent.parent)
+    """Store the outcomes that one process prints; return how it ended."""
+    tests_folder = str(Path(__file__).resolve().parent.parent)
     code = (
-        f"import sys; sys.path.insert(0, {here!r}); from {module} import work; "
+        f"import sys; sys.path.insert(0, {tests_folder!r}); from {module} import work; "
         f"work({seed}, {first}, {count})"
     )
     child = subprocess.Popen(
@@ -149,26 +152,26 @@ def _one_process(
         stderr=subprocess.DEVNULL,
         env=os.environ,
     )
-    ready, rest = False, b""
+    is_ready, incomplete_line = False, b""
     try:
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(child.stdout, selectors.EVENT_READ)
-            until = time.monotonic() + 10 * SECONDS
-            while waiting.select(max(until - time.monotonic(), 0)):
-                piece = os.read(child.stdout.fileno(), 1 << 16)
-                if not piece:
-                    return f"{DEATH}: exit code {child.wait()}" if ready else "never ready"
-                *lines, rest = (rest + piece).split(b"\n")
+        with selectors.DefaultSelector() as selector:
+            selector.register(child.stdout, selectors.EVENT_READ)
+            silence_deadline = time.monotonic() + 10 * SECONDS
+            while selector.select(max(silence_deadline - time.monotonic(), 0)):
+                data = os.read(child.stdout.fileno(), 1 << 16)
+                if not data:
+                    return f"{DEATH}: exit code {child.wait()}" if is_ready else "never ready"
+                *lines, incomplete_line = (incomplete_line + data).split(b"\n")
                 for line in lines:
-                    if not ready:
-                        ready = line == b"ready"
+                    if not is_ready:
+                        is_ready = line == b"ready"
                         continue
-                    number, said = line.decode("utf-8", "replace").split(" ", 1)
-                    found[int(number)] = said
+                    number, result = line.decode("utf-8", "replace").split(" ", 1)
+                    outcomes[int(number)] = result
                     tell(int(number))
-                if time.monotonic() > last:
+                if time.monotonic() > deadline:
                     return "no time"
-                until = time.monotonic() + SECONDS
+                silence_deadline = time.monotonic() + SECONDS
         return HANG
     finally:
         child.kill()

@@ -1,5 +1,5 @@
-"""Checkpoints: interrupted anywhere and taken up again, a model has the bits of an uninterrupted
-one; others are refused.
+"""Checkpoints: an interrupted and resumed model has the bits of an uninterrupted one; checkpoints
+of other tasks are refused.
 """
 
 import contextlib
@@ -53,60 +53,65 @@ def bytes_of(model, tmp_path):
 @pytest.mark.parametrize("validate", [None, "progressive"])
 def test_dying_at_any_chunk_changes_no_bit(name, validate, path, tmp_path, monkeypatch):
     options = {"passes": 2, "validate": validate, "stream": name == "sieve"}
-    often = {**options, "every": 50}
-    wanted = bytes_of(
+    checkpoint_options = {**options, "every": 50}
+    expected = bytes_of(
         train(
-            MODELS[name](), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "whole", **often
+            MODELS[name](),
+            open_rows(path, chunk_rows=21),
+            checkpoint=tmp_path / "whole",
+            **checkpoint_options,
         ),
         tmp_path,
     )
-    plain = bytes_of(train(MODELS[name](), open_rows(path, chunk_rows=21), **options), tmp_path)
-    assert plain == wanted
-    learn, left = Walk._learn, 0
+    uninterrupted = bytes_of(
+        train(MODELS[name](), open_rows(path, chunk_rows=21), **options), tmp_path
+    )
+    assert uninterrupted == expected
+    learn, chunks_left = Walk._learn, 0
 
-    def mortal(self, chunk):
-        nonlocal left
-        left -= 1
-        if left < 0:
+    def learn_or_die(self, chunk):
+        nonlocal chunks_left
+        chunks_left -= 1
+        if chunks_left < 0:
             raise Killed
         learn(self, chunk)
 
-    monkeypatch.setattr(Walk, "_learn", mortal)
+    monkeypatch.setattr(Walk, "_learn", learn_or_die)
     lives = 0
     for life in (3, 7, 1, 5, 4, 2, 9, 30):
-        left, lives = life, lives + 1
+        chunks_left, lives = life, lives + 1
         try:
             model = train(
                 MODELS[name](),
                 open_rows(path, chunk_rows=21),
                 checkpoint=tmp_path / "ck",
-                **often,
+                **checkpoint_options,
             )
             break
         except Killed:
             continue
     assert lives > 3
-    assert bytes_of(model, tmp_path) == wanted
+    assert bytes_of(model, tmp_path) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["0 0:1 3:1\n", "0,1 1:1 3:1\n"], ids=["columns from 0", "several labels"]
 )
 def test_what_the_first_chunk_decided_is_remembered(text, tmp_path, monkeypatch):
-    """Only the first line says that columns count from 0, or that rows have several labels; the
-    second life never sees it.
+    """Only the first line shows that columns count from 0, or that rows have several labels; the
+    resumed training does not read it.
     """
     path = tmp_path / "a.svm"
     path.write_text(text + "".join(f"{k % 2} {1 + k % 5}:1 {7 + k % 2}:1\n" for k in range(200)))
-    wanted = bytes_of(train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21)), tmp_path)
+    expected = bytes_of(train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21)), tmp_path)
     learn = Walk._learn
 
-    def mortal(self, chunk):
+    def learn_or_die(self, chunk):
         if self.state.seen > 100:
             raise Killed
         learn(self, chunk)
 
-    monkeypatch.setattr(Walk, "_learn", mortal)
+    monkeypatch.setattr(Walk, "_learn", learn_or_die)
     with pytest.raises(Killed):
         train(
             FTRLClassifier(grow=True),
@@ -121,94 +126,94 @@ def test_what_the_first_chunk_decided_is_remembered(text, tmp_path, monkeypatch)
         checkpoint=tmp_path / "ck",
         every=50,
     )
-    assert bytes_of(model, tmp_path) == wanted
+    assert bytes_of(model, tmp_path) == expected
 
 
 def test_a_checkpoint_is_one_whole_pair_at_every_moment(path, tmp_path, monkeypatch):
-    """Fail before and after each step of writing: what is in the folder can always be taken up."""
+    """Fail before and after each step of writing: training can always resume from the folder."""
     import os
 
     folder, steps = tmp_path / "ck", 0
-    wanted = train(FTRLClassifier(), open_rows(path, chunk_rows=21)).coef_
+    expected = train(FTRLClassifier(), open_rows(path, chunk_rows=21)).coef_
     replace = os.replace
 
-    for stop in range(12):
+    for failing_step in range(12):
         steps = 0
 
-        def dying(a, b, stop=stop):
+        def replace_or_die(a, b, failing_step=failing_step):
             nonlocal steps
             steps += 1
-            if steps == stop:
+            if steps == failing_step:
                 raise Killed
             replace(a, b)
 
-        monkeypatch.setattr(os, "replace", dying)
+        monkeypatch.setattr(os, "replace", replace_or_die)
         with contextlib.suppress(Killed):
             train(FTRLClassifier(), open_rows(path, chunk_rows=21), checkpoint=folder, every=21)
         monkeypatch.setattr(os, "replace", replace)
         assert len(list(folder.glob("model-*.tamis"))) <= 2
     assert np.array_equal(
         train(FTRLClassifier(), open_rows(path, chunk_rows=21), checkpoint=folder, every=21).coef_,
-        wanted,
+        expected,
     )
 
 
 def test_other_tasks_are_refused_with_the_reason(path, tmp_path):
     folder = tmp_path / "ck"
 
-    def go(model=None, rows=None, **more):
+    def train_again(model=None, rows=None, **options):
         return train(
             model or FTRLClassifier(),
             rows or open_rows(path, chunk_rows=50),
             checkpoint=folder,
-            **more,
+            **options,
         )
 
-    go()
+    train_again()
     with pytest.raises(CheckpointError, match=r"'alpha' was 'auto', now 0\.1"):
-        go(FTRLClassifier(alpha=0.1))
+        train_again(FTRLClassifier(alpha=0.1))
     with pytest.raises(CheckpointError, match="FTRLClassifier, now FOBOSClassifier"):
-        go(FOBOSClassifier())
+        train_again(FOBOSClassifier())
     with pytest.raises(CheckpointError, match="another task: passes was 1, now 2"):
-        go(passes=2)
+        train_again(passes=2)
     with pytest.raises(CheckpointError, match="another task: reading 'on_bad'"):
-        go(rows=open_rows(path, chunk_rows=50, on_bad="skip"))
-    go(FTRLClassifier(n_jobs=2))
+        train_again(rows=open_rows(path, chunk_rows=50, on_bad="skip"))
+    train_again(FTRLClassifier(n_jobs=2))
     text = path.read_bytes()
     path.write_bytes(text.replace(b"0", b"1", 1))
     with pytest.raises(CheckpointError, match=r"another task: file 1 has changed since"):
-        go()
+        train_again()
     path.write_bytes(text + b"1 1:1\n")
     with pytest.raises(CheckpointError, match="file 1 has changed since"):
-        go()
+        train_again()
 
 
 def test_chunks_of_another_size_are_no_other_task(path, tmp_path):
-    """As a checkpoint of another version may have had them."""
+    """Another version may have other sizes of chunks."""
     folder = tmp_path / "ck"
-    wanted = train(FTRLClassifier(), open_rows(path), checkpoint=folder).coef_
+    expected = train(FTRLClassifier(), open_rows(path), checkpoint=folder).coef_
     record = json.loads((folder / NAME).read_text())
     record["task"]["reading"]["chunk_bytes"] = "1048576"
     record["checksum"] = checksum(record)
     (folder / NAME).write_text(json.dumps(record))
     again = train(FTRLClassifier(), open_rows(path), checkpoint=folder)
-    assert np.array_equal(again.coef_, wanted)
+    assert np.array_equal(again.coef_, expected)
 
 
 def test_damaged_checkpoints_are_refused(path, tmp_path):
     folder = tmp_path / "ck"
     train(FTRLClassifier(), open_rows(path), checkpoint=folder)
-    pair = (folder / "checkpoint.json").read_text()
-    for content, words in (
+    record = (folder / "checkpoint.json").read_text()
+    for content, message in (
         ("{", "cannot be read"),
         ("null", "it holds null"),
         ("[]", "no checkpoint of format"),
         (json.dumps({"format": 99}), "no checkpoint of format"),
     ):
         (folder / "checkpoint.json").write_text(content)
-        with pytest.raises(CheckpointError, match=words):
+        with pytest.raises(CheckpointError, match=message):
             train(FTRLClassifier(), open_rows(path), checkpoint=folder)
-    (folder / "checkpoint.json").write_text(pair)
+    (folder / "checkpoint.json").write_text(record)
     (model,) = folder.glob("model-*.tamis")
     model.write_bytes(model.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match="its model cannot be loaded"):
@@ -238,12 +243,12 @@ def test_an_interruption_waits_for_the_chunk_and_leaves_a_checkpoint(path, tmp_p
 
 
 def test_in_another_thread_signals_are_left_alone(path, tmp_path):
-    found = []
+    models = []
     worker = threading.Thread(
-        target=lambda: found.append(
+        target=lambda: models.append(
             train(FTRLClassifier(), open_rows(path), checkpoint=tmp_path / "ck")
         )
     )
     worker.start()
     worker.join()
-    assert found[0].t_ == 300
+    assert models[0].t_ == 300

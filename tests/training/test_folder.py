@@ -1,5 +1,5 @@
-"""The folder of checkpoints: nothing of anybody else is ever removed, and one process or thread
-uses it at a time.
+"""The folder of checkpoints: files of others are never removed, and one process or thread uses it
+at a time.
 """
 
 import json
@@ -17,14 +17,14 @@ from tamis.training.checkpoint import CheckpointError, Folder
 from tamis.training.walk import Walk
 
 LINES = "".join(f"{k % 2} {1 + k % 7}:{k % 5} {9 + k % 3}:1\n" for k in range(300))
-HOLD = """
+HOLD_FOLDER = """
     import sys
     from tamis.training.checkpoint import Folder
     with Folder(sys.argv[1]):
         print("held", flush=True)
         sys.stdin.readline()
 """
-FORKED = """
+FORK_PROCESS = """
     import os, sys
     from tamis.training.checkpoint import Folder
     reading, writing = os.pipe()
@@ -64,12 +64,12 @@ def stop_at(monkeypatch, seen):
     """Let training die after some rows."""
     learn = Walk._learn
 
-    def mortal(self, chunk):
+    def learn_and_die(self, chunk):
         learn(self, chunk)
         if self.state.seen > seen:
             raise Killed
 
-    monkeypatch.setattr(Walk, "_learn", mortal)
+    monkeypatch.setattr(Walk, "_learn", learn_and_die)
 
 
 def leave_checkpoint(rows, folder, monkeypatch):
@@ -103,7 +103,7 @@ def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
     save(FTRLClassifier(), folder / "model-a.tamis")
     before = contents(folder)
     monkeypatch.chdir(tmp_path)
-    done = here(
+    result = here(
         "fit",
         "s.svm",
         "--method",
@@ -114,9 +114,9 @@ def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
         "m",
         capsys=capsys,
     )
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "m/model-b.tamis: " in done.err
-    done = here(
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "m/model-b.tamis: " in result.err
+    result = here(
         "fit",
         "s.svm",
         "--method",
@@ -127,8 +127,8 @@ def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
         "m",
         capsys=capsys,
     )
-    assert (done.code, done.err.count("\n")) == (1, 1)
-    assert "'model-a.tamis'" in done.err
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert "'model-a.tamis'" in result.err
     assert contents(folder) == before
     for out in ("m2", "m2/../m2/x", "m2/x.html"):
         assert (
@@ -149,17 +149,15 @@ def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
 
 
 def test_what_is_put_there_on_the_way_stays(rows, tmp_path, monkeypatch, capsys):
-    """Files that appear beside a checkpoint are refused at the next start, and left where they are
-    at the end.
-    """
+    """Files that appear next to a checkpoint are refused at the next start, and remain."""
     folder, learn = tmp_path / "ck", Walk._learn
 
-    def litter(self, chunk):
+    def learn_and_write(self, chunk):
         learn(self, chunk)
         (folder / "model-x.tamis").write_text("precious")
 
-    monkeypatch.setattr(Walk, "_learn", litter)
-    done = here(
+    monkeypatch.setattr(Walk, "_learn", learn_and_write)
+    result = here(
         "fit",
         tmp_path / "s.svm",
         "--method",
@@ -170,7 +168,7 @@ def test_what_is_put_there_on_the_way_stays(rows, tmp_path, monkeypatch, capsys)
         tmp_path / "m",
         capsys=capsys,
     )
-    assert done.code == 0
+    assert result.code == 0
     assert contents(folder) == {"model-x.tamis": b"precious"}
     (folder / "model-x.tamis").unlink()
     leave_checkpoint(rows, folder, monkeypatch)
@@ -179,13 +177,15 @@ def test_what_is_put_there_on_the_way_stays(rows, tmp_path, monkeypatch, capsys)
     assert contents(folder)["model-x.tamis"] == b"precious"
 
 
-@pytest.mark.parametrize("there", [False, True])
-def test_a_folder_goes_only_if_it_was_made_for_the_checkpoint(rows, tmp_path, there, capsys):
+@pytest.mark.parametrize("exists_before", [False, True])
+def test_a_folder_goes_only_if_it_was_made_for_the_checkpoint(
+    rows, tmp_path, exists_before, capsys
+):
     rows()
     folder = tmp_path / "new" / "ck"
-    if there:
+    if exists_before:
         folder.mkdir(parents=True)
-    done = here(
+    result = here(
         "fit",
         tmp_path / "s.svm",
         "--method",
@@ -198,23 +198,23 @@ def test_a_folder_goes_only_if_it_was_made_for_the_checkpoint(rows, tmp_path, th
         tmp_path / "m",
         capsys=capsys,
     )
-    assert done.code == 0
-    assert folder.exists() == there
-    assert not there or not os.listdir(folder)
+    assert result.code == 0
+    assert folder.exists() == exists_before
+    assert not exists_before or not os.listdir(folder)
 
 
 def test_a_failure_before_the_first_checkpoint_leaves_nothing(tmp_path, capsys):
     (tmp_path / "bad.svm").write_text("1 1:1\nspam 2:2\n")
-    words = ("fit", tmp_path / "bad.svm", "--stream", "--checkpoint", tmp_path / "ck")
-    assert here(*words, capsys=capsys).code == 1
+    arguments = ("fit", tmp_path / "bad.svm", "--stream", "--checkpoint", tmp_path / "ck")
+    assert here(*arguments, capsys=capsys).code == 1
     with pytest.raises(ValueError, match="rows that can be found again"):
         train(FTRLClassifier(), [(np.eye(2), [0, 1])], checkpoint=tmp_path / "ck")
     assert os.listdir(tmp_path) == ["bad.svm"]
 
 
 def test_what_a_killed_process_left_is_cleared(rows, tmp_path, monkeypatch):
-    """A model without its record, and temporary files: known by their names, and gone after the
-    next start.
+    """A model without its record, and temporary files, have known names and are removed at the next
+    start.
     """
     folder = tmp_path / "ck"
     leave_checkpoint(rows, folder, monkeypatch)
@@ -231,16 +231,14 @@ def test_what_a_killed_process_left_is_cleared(rows, tmp_path, monkeypatch):
     train(FTRLClassifier(), rows(), checkpoint=folder)
     assert len(list(folder.glob("model-*.tamis"))) == 1
     (folder / "checkpoint.json").unlink()
-    with Folder(folder) as claimed:
-        assert claimed.read({"model": "FTRLClassifier"}) is None
+    with Folder(folder) as checkpoints:
+        assert checkpoints.read({"model": "FTRLClassifier"}) is None
         assert os.listdir(folder) == ["checkpoint.lock"]
     assert not folder.exists()
 
 
 def test_a_process_killed_before_its_first_word(tmp_path, rows):
-    """The lock is there and empty: nothing was learnt yet, nothing is lost, and the folder can be
-    used.
-    """
+    """The lock file is empty: nothing was learnt, and the folder can be used."""
     folder = tmp_path / "ck"
     folder.mkdir()
     (folder / "checkpoint.lock").touch()
@@ -273,7 +271,7 @@ def test_a_second_process_is_refused_and_a_dead_one_leaves_no_trap(tmp_path, row
     folder = tmp_path / "ck"
     train(FTRLClassifier(), rows(), checkpoint=folder)
     before = contents(folder)
-    child = start_process(HOLD, folder)
+    child = start_process(HOLD_FOLDER, folder)
     try:
         assert child.stdout.readline() == "held\n"
         with pytest.raises(CheckpointError, match=r"ck: another process"):
@@ -286,53 +284,51 @@ def test_a_second_process_is_refused_and_a_dead_one_leaves_no_trap(tmp_path, row
 
 
 def test_two_threads_in_one_folder(tmp_path, rows, monkeypatch):
-    inside, go, found = threading.Event(), threading.Event(), []
+    has_started, may_continue, models = threading.Event(), threading.Event(), []
     learn = Walk._learn
 
-    def waiting(self, chunk):
+    def learn_and_wait(self, chunk):
         learn(self, chunk)
-        inside.set()
-        go.wait(60)
+        has_started.set()
+        may_continue.wait(60)
 
-    monkeypatch.setattr(Walk, "_learn", waiting)
+    monkeypatch.setattr(Walk, "_learn", learn_and_wait)
     worker = threading.Thread(
-        target=lambda: found.append(train(FTRLClassifier(), rows(), checkpoint=tmp_path / "ck"))
+        target=lambda: models.append(train(FTRLClassifier(), rows(), checkpoint=tmp_path / "ck"))
     )
     worker.start()
     try:
-        assert inside.wait(60)
+        assert has_started.wait(60)
         with pytest.raises(CheckpointError, match="another thread, is using this folder"):
             train(FTRLClassifier(), rows(), checkpoint=tmp_path / "ck")
     finally:
-        go.set()
+        may_continue.set()
         worker.join()
-    assert found[0].t_ == 300
+    assert models[0].t_ == 300
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_does_not_keep_the_lock(tmp_path):
-    """A worker that outlives its killed parent must not hold the folder."""
-    run_process(FORKED, tmp_path / "ck", timeout=60)
+    """A worker that outlives its killed parent must not lock the folder."""
+    run_process(FORK_PROCESS, tmp_path / "ck", timeout=60)
 
 
 def test_a_folder_that_goes_away_while_it_is_claimed(tmp_path, monkeypatch):
-    """The process before removes its lock between our opening and our locking it: begin again, with
-    a lock that others see.
-    """
+    """Another process removes its lock file between open and lock: try again with a new file."""
     from tamis.training import checkpoint
 
-    lock, folder, times = checkpoint.lock, tmp_path / "ck", []
+    lock, folder, lock_calls = checkpoint.lock, tmp_path / "ck", []
 
-    def late(file):
-        if not times:
+    def lock_after_removal(file):
+        if not lock_calls:
             (folder / "checkpoint.lock").unlink()
             folder.rmdir()
-        times.append(file)
+        lock_calls.append(file)
         return lock(file)
 
-    monkeypatch.setattr(checkpoint, "lock", late)
+    monkeypatch.setattr(checkpoint, "lock", lock_after_removal)
     with Folder(folder):
-        assert len(times) == 2
+        assert len(lock_calls) == 2
         assert json.loads((folder / "checkpoint.lock").read_bytes())["made"] is True
         with pytest.raises(CheckpointError, match="is using this folder"), Folder(folder):
             pass
@@ -351,7 +347,7 @@ def test_a_disk_without_locks_is_said_to_be_one(tmp_path, rows, monkeypatch):
 
 def test_a_place_that_is_no_folder(tmp_path, rows):
     (tmp_path / "file").write_text("precious")
-    for place in ("file", "file/ck"):
+    for name in ("file", "file/ck"):
         with pytest.raises(CheckpointError, match="a folder that can be written"):
-            train(FTRLClassifier(), rows(), checkpoint=tmp_path / place)
+            train(FTRLClassifier(), rows(), checkpoint=tmp_path / name)
     assert (tmp_path / "file").read_text() == "precious"

@@ -1,4 +1,4 @@
-"""The error of rows before they are learnt, beside that of guessing by the rows before them."""
+"""Progressive errors, and errors of the baseline that predicts from the rows before."""
 
 import itertools
 
@@ -36,58 +36,69 @@ def chunk(targets, weights=None):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighed"])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_guessing_by_hand(kind, weights):
-    """Both learn from the same pieces and are asked for the next one."""
+    """Model and baseline learn the same pieces and predict the next one."""
     y = Y if kind == "classes" else X[:, [3]].toarray().ravel() + 5.0
-    new = FTRLClassifier if kind == "classes" else FTRLRegressor
-    model = train(new(), chunk(y, weights), validate="progressive")
-    again, own, guessed, loads = new(), [], [], np.ones(1500) if weights is None else weights
-    for k, here in enumerate(pieces()):
+    new_model = FTRLClassifier if kind == "classes" else FTRLRegressor
+    model = train(new_model(), chunk(y, weights), validate="progressive")
+    expected_model, losses, baseline_losses_seen, row_weights = (
+        new_model(),
+        [],
+        [],
+        np.ones(1500) if weights is None else weights,
+    )
+    for k, piece in enumerate(pieces()):
         if k:
-            before = y[: here.start]
+            targets_before = y[: piece.start]
             if kind == "classes":
-                guess = np.argmax(np.bincount(before, weights=loads[: here.start]))
-                own.append(again.predict(X[here]) != y[here])
-                guessed.append(y[here] != guess)
+                guess = np.argmax(np.bincount(targets_before, weights=row_weights[: piece.start]))
+                losses.append(expected_model.predict(X[piece]) != y[piece])
+                baseline_losses_seen.append(y[piece] != guess)
             else:
-                guess = np.average(before, weights=loads[: here.start])
-                own.append((again.predict(X[here]) - y[here]) ** 2)
-                guessed.append((y[here] - guess) ** 2)
-        named = {"classes": [0, 1]} if kind == "classes" and not k else {}
-        again.partial_fit(X[here], y[here], sample_weight=loads[here], **named)
-    own, guessed, loads = np.concatenate(own) * 1.0, np.concatenate(guessed) * 1.0, loads[256:]
-    last = model.train_history_[-1]
-    assert last["judged"] == 1244
-    assert last["error"] == pytest.approx(np.average(own, weights=loads))
-    assert last["baseline_error"] == pytest.approx(np.average(guessed, weights=loads))
-    for name, values in (("standard_error", own), ("gain_error", guessed - own)):
-        mean = np.average(values, weights=loads)
-        spread = np.average((values - mean) ** 2, weights=loads)
-        effective_rows = loads.sum() ** 2 / (loads**2).sum()
-        assert last[name] == pytest.approx(np.sqrt(spread / (effective_rows - 1)))
-    assert (last["baseline_error"] > 2 * last["error"]) == (kind == "classes")
+                guess = np.average(targets_before, weights=row_weights[: piece.start])
+                losses.append((expected_model.predict(X[piece]) - y[piece]) ** 2)
+                baseline_losses_seen.append((y[piece] - guess) ** 2)
+        keywords = {"classes": [0, 1]} if kind == "classes" and not k else {}
+        expected_model.partial_fit(X[piece], y[piece], sample_weight=row_weights[piece], **keywords)
+    losses, baseline_losses_seen, row_weights = (
+        np.concatenate(losses) * 1.0,
+        np.concatenate(baseline_losses_seen) * 1.0,
+        row_weights[256:],
+    )
+    entry = model.train_history_[-1]
+    assert entry["judged"] == 1244
+    assert entry["error"] == pytest.approx(np.average(losses, weights=row_weights))
+    assert entry["baseline_error"] == pytest.approx(
+        np.average(baseline_losses_seen, weights=row_weights)
+    )
+    for name, values in (("standard_error", losses), ("gain_error", baseline_losses_seen - losses)):
+        mean = np.average(values, weights=row_weights)
+        variance = np.average((values - mean) ** 2, weights=row_weights)
+        effective_rows = row_weights.sum() ** 2 / (row_weights**2).sum()
+        assert entry[name] == pytest.approx(np.sqrt(variance / (effective_rows - 1)))
+    assert (entry["baseline_error"] > 2 * entry["error"]) == (kind == "classes")
     # Pieces change no bit.
-    assert np.array_equal(model.coef_, train(new(), chunk(y, weights)).coef_)
+    assert np.array_equal(model.coef_, train(new_model(), chunk(y, weights)).coef_)
 
 
 def test_several_labels_are_guessed_one_by_one():
     labels = np.c_[Y, np.ones(1500, int), np.arange(1500) % 3 == 0].astype(int)
-    met = []
-    update_baseline(met, sp.csr_array(labels[:500]), None, True)
-    update_baseline(met, sp.csr_array(labels[500:900]), None, True)
-    shares = labels[:900].mean(axis=0)
-    assert [share for share, _ in met] == pytest.approx(shares)
-    wrong = (labels[900:] != (shares > 0.5)).mean(axis=1)
-    assert np.array_equal(baseline_losses(met, labels[900:], True), wrong)
+    known_targets = []
+    update_baseline(known_targets, sp.csr_array(labels[:500]), None, True)
+    update_baseline(known_targets, sp.csr_array(labels[500:900]), None, True)
+    frequencies = labels[:900].mean(axis=0)
+    assert [frequency for frequency, _ in known_targets] == pytest.approx(frequencies)
+    expected = (labels[900:] != (frequencies > 0.5)).mean(axis=1)
+    assert np.array_equal(baseline_losses(known_targets, labels[900:], True), expected)
 
 
 def test_of_classes_equally_frequent_the_lowest_is_guessed():
-    met = []
-    update_baseline(met, np.array(["pear", "apple"]), None, True)
-    assert baseline_losses(met, np.array(["apple", "pear"]), True).tolist() == [0.0, 1.0]
+    known_targets = []
+    update_baseline(known_targets, np.array(["pear", "apple"]), None, True)
+    assert baseline_losses(known_targets, np.array(["apple", "pear"]), True).tolist() == [0.0, 1.0]
 
 
 def test_a_model_that_goes_on_is_not_compared_with_guessing():
-    """What it had learnt from before, guessing does not know."""
+    """The baseline does not know the rows that the model has learnt before."""
     model = train(FTRLClassifier(), chunk(Y))
     train(model, chunk(Y), validate="progressive")
     assert "error" in model.train_history_[-1]
@@ -99,9 +110,9 @@ def test_a_model_that_goes_on_is_not_compared_with_guessing():
 
 def test_a_model_without_rows_is_judged_by_what_was_noted():
     model = train(FTRLClassifier(), chunk(Y), validate="progressive")
-    found = evaluate(Evidence(model))
-    assert found.better
-    assert " on 1,244 rows before they were learnt" in found.headline()
+    evaluation = evaluate(Evidence(model))
+    assert evaluation.better
+    assert " on 1,244 rows before they were learnt" in evaluation.headline()
     noise = np.random.default_rng(1).permutation(Y)
     assert (
         evaluate(Evidence(train(FTRLClassifier(), chunk(noise), validate="progressive"))).better
@@ -160,9 +171,9 @@ def test_one_class_is_refused_alike_wherever_the_rows_come_from(tmp_path):
             lambda: FDRSelector(targets="classes").fit_rows(open_rows(path), progress=False),
         ],
     }
-    for name, ways in fits.items():
+    for name, fit_functions in fits.items():
         messages = set()
-        for fit in ways:
+        for fit in fit_functions:
             with pytest.raises(ValueError, match=f"^{name} .* one class: 1") as refused:
                 fit()
             messages.add(str(refused.value))

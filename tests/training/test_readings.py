@@ -1,5 +1,5 @@
-"""Two readings of a file: the model of `fit` where all fits into the memory, else columns that may
-matter of all rows, or of a part of them; in any chunks.
+"""Two readings of a file: the model of `fit` if all rows fit into the memory, else candidate
+columns of all rows or of some; independent of chunks.
 """
 
 import weakref
@@ -34,19 +34,19 @@ def path(tmp_path):
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """Few columns are thought to matter."""
+    """Few columns are candidates."""
     monkeypatch.setattr(readings, "CHEAP", 0)
     monkeypatch.setattr(readings, "SURE", 4.0)
     monkeypatch.setattr(readings, "TIMES", 2)
 
 
-def in_memory_of(path, memory, model=None, **reading):
-    """A sieve from a file under a memory of so many bytes."""
+def train_with_memory(path, memory, model=None, **reading):
+    """Train a sieve from a file with `memory` bytes."""
     model = SieveClassifier(**SMALL, n_sample=60) if model is None else model
     walk = Walk(model, open_rows(path, **reading), 1, None, 1)
-    both = Readings(walk, 1, False)
-    both.memory = memory
-    both.run()
+    trainer = Readings(walk, 1, False)
+    trainer.memory = memory
+    trainer.run()
     return model
 
 
@@ -61,7 +61,7 @@ def all_rows(path, **reading):
     return stacked, np.concatenate([chunk.targets for chunk in chunks])
 
 
-def same(a, b):
+def assert_same_model(a, b):
     assert np.array_equal(a.coef_, b.coef_)
     assert np.array_equal(a.intercept_, b.intercept_)
     assert np.array_equal(a.support_, b.support_)
@@ -72,9 +72,9 @@ def same(a, b):
 # --------------------------------------------------------------------------- all columns
 def test_a_file_that_fits_into_the_memory_is_a_fit(path):
     rows, y = all_rows(path)
-    wanted = SieveClassifier(**SMALL).fit(rows, y.astype(int))
+    expected = SieveClassifier(**SMALL).fit(rows, y.astype(int))
     model = train(SieveClassifier(**SMALL), open_rows(path, chunk_rows=70))
-    same(model, wanted)
+    assert_same_model(model, expected)
     assert model.classes_.tolist() == [-1, 1]
     (line,) = model.train_history_
     assert (line["rows"], line["fitted"], line["nonzeros"]) == (600, 600, len(model.support_))
@@ -84,7 +84,7 @@ def test_a_file_that_fits_into_the_memory_is_a_fit(path):
 
 def test_chunks_of_ones_own_are_read_twice_too():
     pieces = [(X[k : k + 100], Y[k : k + 100]) for k in range(0, 600, 100)]
-    same(train(SieveClassifier(**SMALL), pieces), SieveClassifier(**SMALL).fit(X, Y))
+    assert_same_model(train(SieveClassifier(**SMALL), pieces), SieveClassifier(**SMALL).fit(X, Y))
     with pytest.raises(ReadError, match="no rows"):
         train(SieveClassifier(), [])
 
@@ -95,8 +95,8 @@ def test_words_weights_labels_and_numbers(tmp_path):
     table.write_text("\n".join(["a,b,w,y", *lines]))
     a, b, w = (np.arange(200) % k for k in (7.0, 5.0, 3.0))
     model = train(SieveClassifier(**SMALL), open_rows(table, weight="w", chunk_rows=30))
-    wanted = SieveClassifier(**SMALL).fit(np.c_[a, b], np.where(a > 3, "yes", "no"), w)
-    same(model, wanted)
+    expected = SieveClassifier(**SMALL).fit(np.c_[a, b], np.where(a > 3, "yes", "no"), w)
+    assert_same_model(model, expected)
     assert model.train_history_[-1]["rows"] == np.count_nonzero(w)
 
     labels = tmp_path / "b.svm"
@@ -107,127 +107,127 @@ def test_words_weights_labels_and_numbers(tmp_path):
     )
     rows, y = all_rows(labels)
     model = train(SieveClassifier(**SMALL), open_rows(labels, chunk_rows=20))
-    same(model, SieveClassifier(**SMALL).fit(rows, y))
+    assert_same_model(model, SieveClassifier(**SMALL).fit(rows, y))
     assert model.multilabel_
 
     numbers = tmp_path / "c.svm"
     write_svmlight(X, X.toarray()[:, :4] @ [3.0, -2.0, 1.0, 0.5], numbers)
     rows, y = all_rows(numbers)
     model = train(SieveRegressor(**SMALL), open_rows(numbers, chunk_rows=70))
-    same(model, SieveRegressor(**SMALL).fit(rows, y))
+    assert_same_model(model, SieveRegressor(**SMALL).fit(rows, y))
 
 
 # --------------------------------------------------------------------------- some columns
 def test_beyond_the_memory_the_columns_that_may_matter_are_kept(path, narrow):
-    model = in_memory_of(path, 48 * X.nnz - 1)
-    (line,) = model.train_history_
-    first, small = FirstReadingOf(X, Y), SieveClassifier(**SMALL)
-    found = readings.superset(small, first, 1)
-    strong = first.contrasts.deviations(X.shape[1]) >= 4.0
-    assert strong.any()
-    assert found.chosen[strong].all()
-    assert line["columns"] == found.chosen.sum() < 300
-    assert set(model.support_) <= set(np.flatnonzero(found.chosen))
-    assert model.n_features_in_ == model.coef_.shape[1] > line["columns"]
-    whole = SieveClassifier(**SMALL).fit(X, Y).resize(len(model.support_))
-    assert abs(model.score(X, Y) - whole.score(X, Y)) < 0.05
+    model = train_with_memory(path, 48 * X.nnz - 1)
+    (entry,) = model.train_history_
+    first, small_sieve = first_reading_of(X, Y), SieveClassifier(**SMALL)
+    selection = readings.superset(small_sieve, first, 1)
+    is_strong = first.contrasts.deviations(X.shape[1]) >= 4.0
+    assert is_strong.any()
+    assert selection.chosen[is_strong].all()
+    assert entry["columns"] == selection.chosen.sum() < 300
+    assert set(model.support_) <= set(np.flatnonzero(selection.chosen))
+    assert model.n_features_in_ == model.coef_.shape[1] > entry["columns"]
+    full_model = SieveClassifier(**SMALL).fit(X, Y).resize(len(model.support_))
+    assert abs(model.score(X, Y) - full_model.score(X, Y)) < 0.05
     # What predicts a fold is chosen without it.
-    for fold, own in enumerate(found.open):
-        alone = first.contrasts.deviations(X.shape[1], fold) >= 4.0
-        assert own[alone & found.chosen].all()
-        assert found.chosen[own].all()
+    for fold, fold_columns in enumerate(selection.open):
+        is_strong_without_fold = first.contrasts.deviations(X.shape[1], fold) >= 4.0
+        assert fold_columns[is_strong_without_fold & selection.chosen].all()
+        assert selection.chosen[fold_columns].all()
 
 
 @pytest.mark.filterwarnings("ignore:nothing in these")
 def test_noise_is_not_taken_for_a_signal(monkeypatch):
-    """The strongest of many columns that say nothing predict the rows that chose them."""
+    """The strongest of many noise columns predict the rows that chose them."""
     monkeypatch.setattr(readings, "CHEAP", 3000)
-    monkeypatch.setattr(readings, "sample_support", lambda *given: np.zeros(0, dtype=int))
+    monkeypatch.setattr(readings, "sample_support", lambda *arguments: np.zeros(0, dtype=int))
     rng = np.random.default_rng(0)
     noise, y = sp.random_array((600, 3000), density=0.02, rng=rng, format="csr"), np.arange(600) % 2
     model = SieveClassifier(random_state=0, n_sample=60)
-    both = Readings(Walk(model, [(noise, y)], 1, None, 1), 1, False)
-    both.memory = 48 * noise.nnz - 1
-    both.run()
+    trainer = Readings(Walk(model, [(noise, y)], 1, None, 1), 1, False)
+    trainer.memory = 48 * noise.nnz - 1
+    trainer.run()
     assert model.train_history_[-1]["columns"] < 1500
-    for one in (model, SieveClassifier(random_state=0).fit(noise, y)):
-        assert np.nanmin(one.sizes_["error"]) > 0.4
-        assert not len(one.support_)
+    for fitted in (model, SieveClassifier(random_state=0).fit(noise, y)):
+        assert np.nanmin(fitted.sizes_["error"]) > 0.4
+        assert not len(fitted.support_)
 
 
-def FirstReadingOf(X, y, n_sample=60):
+def first_reading_of(X, y, n_sample=60):
     first = FirstReading(n_sample, 2, 10**9, "classify")
     first.add(Rows(X, y, 1))
     return first
 
 
 def test_what_the_sample_keeps_is_kept(narrow, monkeypatch):
-    """A column whose contrast is nothing may matter beside others."""
-    first = FirstReadingOf(X, Y)
-    met = np.unique(X.indices)
-    weakest = int(met[first.contrasts.strengths(X.shape[1])[met].argmin()])
+    """A column without contrast may matter together with others."""
+    first = first_reading_of(X, Y)
+    columns = np.unique(X.indices)
+    weakest = int(columns[first.contrasts.strengths(X.shape[1])[columns].argmin()])
     assert not readings.superset(SieveClassifier(), first, 1).chosen[weakest]
-    monkeypatch.setattr(readings, "sample_support", lambda *given: np.array([weakest]))
-    found = readings.superset(SieveClassifier(), first, 1)
-    assert found.chosen[weakest]
-    assert found.entries == np.isin(X.indices, np.flatnonzero(found.chosen)).sum()
+    monkeypatch.setattr(readings, "sample_support", lambda *arguments: np.array([weakest]))
+    selection = readings.superset(SieveClassifier(), first, 1)
+    assert selection.chosen[weakest]
+    assert selection.entries == np.isin(X.indices, np.flatnonzero(selection.chosen)).sum()
 
 
 def test_few_entries_are_kept_in_any_case():
-    found = readings.superset(SieveClassifier(**SMALL), FirstReadingOf(X, Y), 1)
-    assert found.chosen.sum() == np.unique(X.indices).size
+    selection = readings.superset(SieveClassifier(**SMALL), first_reading_of(X, Y), 1)
+    assert selection.chosen.sum() == np.unique(X.indices).size
 
 
 @pytest.mark.filterwarnings("ignore:the columns that may matter need")
 @pytest.mark.parametrize("memory", [150_000, 300_000])
 def test_chunks_change_no_bit(path, narrow, memory):
-    whole = in_memory_of(path, memory)
-    assert whole.train_history_[-1]["columns"] < 200
+    expected_model = train_with_memory(path, memory)
+    assert expected_model.train_history_[-1]["columns"] < 200
     for rows in (9, 70):
-        same(whole, in_memory_of(path, memory, chunk_rows=rows))
+        assert_same_model(expected_model, train_with_memory(path, memory, chunk_rows=rows))
 
 
 def test_rows_whose_fit_needs_more_than_the_memory_are_left_out(path, narrow):
     with pytest.warns(UserWarning, match=r"0\.\d+ of the rows"):
-        model = in_memory_of(path, 150_000, chunk_rows=70)
+        model = train_with_memory(path, 150_000, chunk_rows=70)
     (line,) = model.train_history_
     assert 0 < line["fitted"] < 500
     assert line["rows"] == 600
     with pytest.warns(UserWarning, match="Raise the memory"):
-        same(model, in_memory_of(path, 150_000, chunk_rows=11))
+        assert_same_model(model, train_with_memory(path, 150_000, chunk_rows=11))
 
 
 def test_kept_rows_go_when_they_are_in_the_table(path, monkeypatch):
-    """Not with the fit: it makes copies of its own."""
-    held, fit = [], selector.fit_in_memory
+    """They are released before the fit, which makes copies."""
+    alive, fit = [], selector.fit_in_memory
 
-    def watched(*given):
-        held.append([one() for one in kept])
-        return fit(*given)
+    def fit_and_watch(*arguments):
+        alive.append([array_ref() for array_ref in array_refs])
+        return fit(*arguments)
 
     def rows(self, make=second.Kept.rows):
-        kept.extend(map(weakref.ref, (self.data, self.indices)))
+        array_refs.extend(map(weakref.ref, (self.data, self.indices)))
         return make(self)
 
-    kept: list = []
+    array_refs: list = []
     monkeypatch.setattr(second.Kept, "rows", rows)
-    monkeypatch.setattr(selector, "fit_in_memory", watched)
+    monkeypatch.setattr(selector, "fit_in_memory", fit_and_watch)
     train(SieveClassifier(**SMALL), open_rows(path))
-    assert held == [[None, None]]
+    assert alive == [[None, None]]
 
 
 def test_rows_that_changed_between_the_readings_are_refused(path):
-    first = FirstReadingOf(X[:300], Y[:300])
-    kept = SieveClassifier(**SMALL)._second_reading(first, 10**9)
+    first = first_reading_of(X[:300], Y[:300])
+    second_reading = SieveClassifier(**SMALL)._second_reading(first, 10**9)
     with pytest.raises(ReadError, match="changed between two readings"):
-        kept.add(Rows(X, Y, 1))
+        second_reading.add(Rows(X, Y, 1))
 
 
 # --------------------------------------------------------------------------- who reads how
 def test_options_without_a_meaning_are_refused(path, tmp_path):
-    for wrong in ({"passes": 2}, {"checkpoint": tmp_path / "ck"}, {"validate": "progressive"}):
+    for options in ({"passes": 2}, {"checkpoint": tmp_path / "ck"}, {"validate": "progressive"}):
         with pytest.raises(ValueError, match=r"reads the rows twice .*stream=True"):
-            train(SieveClassifier(**SMALL), open_rows(path), **wrong)
+            train(SieveClassifier(**SMALL), open_rows(path), **options)
     assert not (tmp_path / "ck").exists()
     with pytest.raises(ValueError, match="memory=0 must be 1 or more"):
         train(SieveClassifier(**SMALL), open_rows(path), memory=0)
@@ -240,7 +240,7 @@ def test_a_sieve_in_mid_stream_goes_on(path):
     train(model, open_rows(path))
     assert model._stream.n_rows == 1200
     streamed = train(SieveClassifier(**SMALL), open_rows(path), stream=True, passes=2)
-    same(model, streamed)
+    assert_same_model(model, streamed)
 
 
 def test_held_out_rows_are_judged(path):
@@ -250,20 +250,20 @@ def test_held_out_rows_are_judged(path):
 
 def test_rows_whose_fit_has_the_memory_are_read_once(path, monkeypatch):
     rows, readings_made = open_rows(path, chunk_rows=70), []
-    make = type(rows)._chunks
+    chunks_of = type(rows)._chunks
     monkeypatch.setattr(
-        type(rows), "_chunks", lambda self, at: readings_made.append(at) or make(self, at)
+        type(rows), "_chunks", lambda self, at: readings_made.append(at) or chunks_of(self, at)
     )
     model = train(SieveClassifier(**SMALL), rows)
     assert len(readings_made) == 1
     assert rows.surveyed.beside is None
     for chunk in rows:
         chunk.X.data[:] = 0.0
-    same(model, train(SieveClassifier(**SMALL), rows))
+    assert_same_model(model, train(SieveClassifier(**SMALL), rows))
     assert len(readings_made) == 1
     monkeypatch.setattr(row_source, "SMALL_BYTES", 1000)
     again = open_rows(path, chunk_rows=70)
-    same(model, train(SieveClassifier(**SMALL), again))
+    assert_same_model(model, train(SieveClassifier(**SMALL), again))
     assert len(readings_made) == 2
     assert again.chunks is None
 
@@ -274,30 +274,30 @@ def test_rows_beyond_the_memory_are_read_twice(path, monkeypatch):
     monkeypatch.setattr(
         row_source.RowSource, "_chunks", lambda self, at: readings_made.append(at) or make(self, at)
     )
-    in_memory_of(path, 150_000)
+    train_with_memory(path, 150_000)
     assert len(readings_made) == 2
 
 
 # --------------------------------------------------------------------------- the command
 def test_the_command_reads_twice_and_gives_the_model_of_fit(path, tmp_path, capsys):
-    done = here(
+    result = here(
         "fit", path, "--set", "n_paths=2", "--set", "n_folds=2", "--threads", 1, "--out",
         tmp_path / "m", capsys=capsys,
     )  # fmt: skip
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     rows, y = all_rows(path)
-    same(load(tmp_path / "m"), SieveClassifier(**SMALL).fit(rows, y.astype(int)))
+    assert_same_model(load(tmp_path / "m"), SieveClassifier(**SMALL).fit(rows, y.astype(int)))
 
 
 def test_the_command_reads_standard_input_twice(path, tmp_path):
     options = ("--set", "n_paths=2", "--set", "n_folds=2", "--out")
     for source, given in ((path, None), ("-", path.read_text())):
         assert tamis("fit", source, *options, tmp_path / str(given is None), given=given).code == 0
-    same(load(tmp_path / "True"), load(tmp_path / "False"))
+    assert_same_model(load(tmp_path / "True"), load(tmp_path / "False"))
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["--passes", "2"], "--passes 2 is for models that learn chunk by chunk: method 'sieve'"),
         (["--checkpoint", "ck"], "--checkpoint ... is for models that learn chunk by chunk"),
@@ -308,10 +308,10 @@ def test_the_command_reads_standard_input_twice(path, tmp_path):
         (["--method", "ftrl", "--stream"], "'ftrl' learns in passes in any case"),
     ],
 )
-def test_the_command_refuses_options_without_a_meaning(path, words, said, capsys):
-    done = here("fit", path, *words, capsys=capsys)
-    assert done.code == 2
-    assert said in done.err
+def test_the_command_refuses_options_without_a_meaning(path, arguments, message, capsys):
+    result = here("fit", path, *arguments, capsys=capsys)
+    assert result.code == 2
+    assert message in result.err
 
 
 def test_other_models_read_as_before(path):

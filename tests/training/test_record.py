@@ -1,5 +1,5 @@
-"""Records of checkpoints that were edited: refused, whatever was done to whichever field; and
-forged with a valid checksum, no third thing.
+"""Edited records of checkpoints: refused whichever field is changed; with a valid checksum refused
+or valid.
 """
 
 import copy
@@ -16,7 +16,7 @@ from tamis.training.walk import Walk
 
 LINES = "".join(f"{k % 2} {1 + k % 7}:{k % 5} {9 + k % 3}:1\n" for k in range(300))
 TABLE = "a,b,y\n" + "".join(f"{k % 7},{k % 5},{k % 2}\n" for k in range(300))
-ODD = [
+ODD_VALUES = [
     None,
     True,
     False,
@@ -45,26 +45,26 @@ class Killed(BaseException):
     """Stands for a process that dies."""
 
 
-class Left:
-    """A checkpoint in mid-pass, to be forged again and again."""
+class PartialCheckpoint:
+    """Checkpoint in the middle of a pass, to be edited repeatedly."""
 
     def __init__(self, file, folder, monkeypatch, after=400, **options):
         self.file, self.folder, self.options = file, folder, options
         learn = Walk._learn
 
-        def mortal(walk, chunk):
+        def learn_and_die(walk, chunk):
             learn(walk, chunk)
             if walk.state.seen > after:
                 raise Killed
 
         with monkeypatch.context() as patch:
-            patch.setattr(Walk, "_learn", mortal)
+            patch.setattr(Walk, "_learn", learn_and_die)
             with pytest.raises(Killed):
-                self.go_on(every=50)
-        self.before = {path.name: path.read_bytes() for path in folder.iterdir()}
-        self.record = json.loads(self.before["checkpoint.json"])
+                self.resume(every=50)
+        self.files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        self.record = json.loads(self.files["checkpoint.json"])
 
-    def go_on(self, every=10**6):
+    def resume(self, every=10**6):
         rows = open_rows(self.file, chunk_rows=21, **self.options)
         return train(
             FTRLClassifier(),
@@ -75,97 +75,101 @@ class Left:
             every=every,
         )
 
-    def forged(self, change, sealed=False):
-        """Whether the changed record is gone on from; anything but a finished model or a refusal in
-        words fails the test.
+    def accepts(self, change, with_checksum=False):
+        """Return whether training resumes from the changed record.
+
+        Anything but a finished model or a refusal fails the test.
         """
         record = copy.deepcopy(self.record)
         change(record)
-        if sealed:
+        if with_checksum:
             record["checksum"] = checksum(record)
         self.folder.mkdir(exist_ok=True)
         for path in self.folder.iterdir():
             path.unlink()
-        for name, content in self.before.items():
+        for name, content in self.files.items():
             (self.folder / name).write_bytes(content)
         (self.folder / "checkpoint.json").write_text(json.dumps(record))
         try:
-            return bool(np.isfinite(self.go_on().coef_).all())
+            return bool(np.isfinite(self.resume().coef_).all())
         except ValueError as error:
-            if not sealed and not isinstance(error, CheckpointError):
+            if not with_checksum and not isinstance(error, CheckpointError):
                 raise
             refused = {
                 path.name: path.read_bytes()
                 for path in self.folder.iterdir()
                 if path.name != "checkpoint.json"
             }
-        assert refused.items() <= self.before.items()
+        assert refused.items() <= self.files.items()
         return False
 
 
 @pytest.fixture
-def left(tmp_path, monkeypatch):
+def partial(tmp_path, monkeypatch):
     (tmp_path / "s.svm").write_text(LINES)
-    return Left(tmp_path / "s.svm", tmp_path / "ck", monkeypatch)
+    return PartialCheckpoint(tmp_path / "s.svm", tmp_path / "ck", monkeypatch)
 
 
-def places(node, path=()):
-    """Paths of all fields of a record, whole parts included; of lists of like things the ends."""
+def field_paths(node, path=()):
+    """Yield the paths of all fields of a record, nested ones too; of lists only the ends."""
     ends = {0, len(node) - 1} if len(node) > 2 else range(len(node))
     for key in node if isinstance(node, dict) else sorted(ends):
         yield (*path, key)
         if isinstance(node[key], dict | list):
-            yield from places(node[key], (*path, key))
+            yield from field_paths(node[key], (*path, key))
 
 
-def holder(record, path):
+def parent_of(record, path):
     for key in path[:-1]:
         record = record[key]
     return record
 
 
 def edits(record):
-    """All edits: every field taken away, given a neighbour, or replaced by odd values."""
-    for path in places(record):
-        parent = holder(record, path)
-        yield f"{path} gone", lambda r, p=path: holder(r, p).pop(p[-1])
+    """Yield all edits: every field removed, given a neighbour, or replaced by odd values."""
+    for path in field_paths(record):
+        parent = parent_of(record, path)
+        yield f"{path} gone", lambda r, p=path: parent_of(r, p).pop(p[-1])
         if isinstance(parent, dict):
-            yield f"{path} doubled", lambda r, p=path: holder(r, p).update({f"{p[-1]}_": 1})
-        for odd in ODD:
+            yield f"{path} doubled", lambda r, p=path: parent_of(r, p).update({f"{p[-1]}_": 1})
+        for odd in ODD_VALUES:
             if json.dumps(odd) != json.dumps(parent[path[-1]]):
                 yield (
                     f"{path} = {odd!r}",
-                    lambda r, p=path, v=odd: holder(r, p).__setitem__(p[-1], v),
+                    lambda r, p=path, v=odd: parent_of(r, p).__setitem__(p[-1], v),
                 )
 
 
-def test_every_edit_is_refused(left):
-    found = list(edits(left.record))
-    assert len(found) > 1000
-    assert left.forged(lambda record: None)
-    for words, change in found:
-        assert not left.forged(change), words
+def test_every_edit_is_refused(partial):
+    all_edits = list(edits(partial.record))
+    assert len(all_edits) > 1000
+    assert partial.accepts(lambda record: None)
+    for description, change in all_edits:
+        assert not partial.accepts(change), description
 
 
-def test_every_forgery_is_refused_or_works(left):
-    """With a checksum that matches.
+def test_every_forgery_is_refused_or_works(partial):
+    """With a valid checksum.
 
-    The task and the names of files are compared with what is asked for, whatever the checksum says.
+    The task and the names of files are compared with the current ones in any case.
     """
-    left.record["state"]["history"][1:-1] = []  # enough of lines that are alike
-    for words, change in edits(left.record):
-        if words.startswith("('checksum',)"):
+    partial.record["state"]["history"][1:-1] = []  # enough of lines that are alike
+    for description, change in edits(partial.record):
+        if description.startswith("('checksum',)"):
             continue  # that one is made anew
-        works = left.forged(change, sealed=True)
+        is_accepted = partial.accepts(change, with_checksum=True)
         if (
-            any(part in words for part in ("'task'", "'model'", " gone", " doubled", "'format'"))
-            and not any(part in words for part in ("'history'", "'met'"))  # of any length
+            any(
+                field in description
+                for field in ("'task'", "'model'", " gone", " doubled", "'format'")
+            )
+            and not any(field in description for field in ("'history'", "'met'"))  # of any length
         ):
-            assert not works, words
+            assert not is_accepted, description
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({"turn": 2}, "its figures contradict each other"),
         ({"turn": 0}, "its figures contradict each other"),
@@ -182,17 +186,17 @@ def test_every_forgery_is_refused_or_works(left):
         ({"facts": {}}, "'state.facts.base' is missing"),
     ],
 )
-def test_contradictions_are_named(left, changes, words):
-    left.record["state"] |= changes
-    left.record["checksum"] = checksum(left.record)
-    left.before["checkpoint.json"] = json.dumps(left.record).encode()
-    (left.folder / "checkpoint.json").write_bytes(left.before["checkpoint.json"])
-    with pytest.raises(CheckpointError, match=words):
-        left.go_on()
+def test_contradictions_are_named(partial, changes, message):
+    partial.record["state"] |= changes
+    partial.record["checksum"] = checksum(partial.record)
+    partial.files["checkpoint.json"] = json.dumps(partial.record).encode()
+    (partial.folder / "checkpoint.json").write_bytes(partial.files["checkpoint.json"])
+    with pytest.raises(CheckpointError, match=message):
+        partial.resume()
 
 
 def write_files(folder):
-    """The same rows in every format that can be gone on with."""
+    """Write the same rows in every format from which training can resume."""
     import gzip
 
     import pyarrow as arrow
@@ -221,46 +225,50 @@ def write_files(folder):
     "name", ["s.svm", "open.svm", "s.svm.gz", "s.csv", "s.vw", "s.parquet", "s.npz"]
 )
 def test_an_offset_that_the_file_does_not_have(name, tmp_path, monkeypatch):
-    """Beyond the end, or inside a line or a chunk: refused in every format, with a checksum that
-    matches too.
+    """Beyond the end, or inside a line or a chunk: refused in every format, also with a valid
+    checksum.
     """
     write_files(tmp_path)
-    left = Left(
+    partial = PartialCheckpoint(
         tmp_path / name,
         tmp_path / "ck",
         monkeypatch,
         **({"hash_bits": 8} if name.endswith("vw") else {}),
     )
-    offset = left.record["state"]["position"]["offset"]
+    offset = partial.record["state"]["position"]["offset"]
 
-    def move(to):
-        return lambda record: record["state"]["position"].update(offset=to)
+    def set_offset(offset_in_record):
+        return lambda record: record["state"]["position"].update(offset=offset_in_record)
 
-    assert left.forged(lambda record: None)
-    for to in (offset + 1, offset - 1, offset + 10**6, 2**62, 2**63 - 1, -1, -offset):
-        assert not left.forged(move(to), sealed=True), to
-    assert not left.forged(lambda record: record["state"]["position"].update(file=1), sealed=True)
-    assert not left.forged(
-        lambda record: record["state"]["position"].update(width=10**9), sealed=True
+    assert partial.accepts(lambda record: None)
+    for offset_in_record in (offset + 1, offset - 1, offset + 10**6, 2**62, 2**63 - 1, -1, -offset):
+        assert not partial.accepts(set_offset(offset_in_record), with_checksum=True), (
+            offset_in_record
+        )
+    assert not partial.accepts(
+        lambda record: record["state"]["position"].update(file=1), with_checksum=True
+    )
+    assert not partial.accepts(
+        lambda record: record["state"]["position"].update(width=10**9), with_checksum=True
     )
 
 
-def test_a_model_of_another_moment_is_refused(left):
-    """The record and its model are one pair: an older model of that name is no substitute."""
+def test_a_model_of_another_moment_is_refused(partial):
+    """The record and its model are a pair: an older model with that name is refused."""
     from tamis import save
 
-    (name,) = [name for name in left.before if name.startswith("model-")]
-    save(FTRLClassifier().fit(np.eye(11), np.arange(11) % 2), left.folder / name)
+    (name,) = [name for name in partial.files if name.startswith("model-")]
+    save(FTRLClassifier().fit(np.eye(11), np.arange(11) % 2), partial.folder / name)
     with pytest.raises(CheckpointError, match="its model is not the one"):
-        left.go_on()
+        partial.resume()
 
 
-def test_all_that_is_written_is_declared(left):
-    """The declared fields are those of a record, so that a new field without a rule fails here."""
-    assert set(left.record) == set(fields.RECORD)
-    assert set(left.record["state"]) == set(fields.STATE)
-    assert set(left.record["state"]["facts"]) == set(fields.FACTS)
-    assert set(left.record["state"]["position"]) == set(POSITION) == set(fields.Position._fields)
-    (left.folder / "checkpoint.json").write_text("[" * 100_000)
+def test_all_that_is_written_is_declared(partial):
+    """A record has exactly the declared fields, so that a new field without a rule fails here."""
+    assert set(partial.record) == set(fields.RECORD)
+    assert set(partial.record["state"]) == set(fields.STATE)
+    assert set(partial.record["state"]["facts"]) == set(fields.FACTS)
+    assert set(partial.record["state"]["position"]) == set(POSITION) == set(fields.Position._fields)
+    (partial.folder / "checkpoint.json").write_text("[" * 100_000)
     with pytest.raises(CheckpointError, match="it cannot be read"):
-        left.go_on()
+        partial.resume()

@@ -1,4 +1,4 @@
-"""The training walk: files give what arrays give, for every model with `partial_fit`; progress,
+"""`train`: files yield the models of arrays, for every model with `partial_fit`; progress,
 validation, history.
 """
 
@@ -22,22 +22,18 @@ Y = 2 * Y - 1
 SMALL = {"n_paths": 2, "n_folds": 2, "max_iter": 1}
 
 
-def streaming():
-    """All public models with `partial_fit`."""
+def streaming_models():
+    """Yield all public models with `partial_fit`."""
     for name in sorted(tamis._HOMES):
-        thing = getattr(tamis, name)
-        if (
-            isinstance(thing, type)
-            and hasattr(thing, "predict")
-            and hasattr(thing(), "partial_fit")
-        ):
-            yield thing
+        cls = getattr(tamis, name)
+        if isinstance(cls, type) and hasattr(cls, "predict") and hasattr(cls(), "partial_fit"):
+            yield cls
 
 
 def make(cls, **more):
     names = cls._get_param_names()
-    given = {k: v for k, v in {**SMALL, "random_state": 0, **more}.items() if k in names}
-    return cls(**given)
+    parameters = {k: v for k, v in {**SMALL, "random_state": 0, **more}.items() if k in names}
+    return cls(**parameters)
 
 
 @pytest.fixture(scope="module")
@@ -48,33 +44,33 @@ def path(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore:SparseBCWClassifier made all 1 sweeps")
-@pytest.mark.parametrize("cls", list(streaming()), ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", list(streaming_models()), ids=lambda cls: cls.__name__)
 def test_the_file_walk_is_the_array_walk(cls, path):
-    """Law: rows of a file, in whatever chunks, give the bits that the arrays give in one call."""
-    whole, classes = make(cls), {"classes": [-1, 1]} if is_classifier(cls()) else {}
-    whole.partial_fit(X, Y, **classes).partial_fit(X, Y)
-    if hasattr(whole, "refine"):
-        whole.refine()
-    pieces = 240 if issubclass(cls, BatchModel) else 37  # of those a call is one batch
+    """Rows of a file, in any chunks, give the bits of the arrays in one call."""
+    expected, classes = make(cls), {"classes": [-1, 1]} if is_classifier(cls()) else {}
+    expected.partial_fit(X, Y, **classes).partial_fit(X, Y)
+    if hasattr(expected, "refine"):
+        expected.refine()
+    rows_of_chunk = 240 if issubclass(cls, BatchModel) else 37  # of those a call is one batch
     stream = hasattr(cls, "_reads_twice")  # which a sieve does, unless told otherwise
-    model = train(make(cls), open_rows(path, chunk_rows=pieces), passes=2, stream=stream)
-    assert np.array_equal(np.asarray(model.coef_), np.asarray(whole.coef_))
-    assert np.array_equal(model.intercept_, whole.intercept_)
+    model = train(make(cls), open_rows(path, chunk_rows=rows_of_chunk), passes=2, stream=stream)
+    assert np.array_equal(np.asarray(model.coef_), np.asarray(expected.coef_))
+    assert np.array_equal(model.intercept_, expected.intercept_)
     assert model.train_history_[-1]["rows"] == 480
     if "grow" in cls._get_param_names():
         grown = train(make(cls, grow=True), open_rows(path, chunk_rows=37), passes=2)
         width = grown.coef_.shape[-1]
         if classes and list(grown.classes_) == [-1, 1] and Y[0] == -1:
-            assert np.array_equal(grown.coef_[..., :width], whole.coef_[..., :width])
+            assert np.array_equal(grown.coef_[..., :width], expected.coef_[..., :width])
 
 
 def test_chunks_of_ones_own(path):
     chunks = [(X[k : k + 50], Y[k : k + 50]) for k in range(0, 240, 50)]
-    ours, theirs = (
+    from_chunks, from_file = (
         train(FOBOSClassifier(), chunks, passes=2),
         train(FOBOSClassifier(), open_rows(path), passes=2),
     )
-    assert np.array_equal(ours.coef_, theirs.coef_)
+    assert np.array_equal(from_chunks.coef_, from_file.coef_)
     with pytest.raises(ValueError, match="pass chunks that can be iterated again"):
         train(FOBOSClassifier(), iter(chunks))
 
@@ -89,30 +85,34 @@ def test_progressive_validation_predicts_before_it_learns(path):
     model = train(
         FTRLClassifier(), open_rows(path, chunk_rows=40), passes=2, validate="progressive"
     )
-    again, wrong = FTRLClassifier(), 0
+    expected_model, n_errors = FTRLClassifier(), 0
     for k in range(0, 240, 40):
         if k:
-            wrong += (again.predict(X[k : k + 40]) != Y[k : k + 40]).sum()
-        again.partial_fit(X[k : k + 40], Y[k : k + 40], classes=[-1, 1])
-    assert model.train_history_[-1]["error"] == wrong / 200
-    assert [line["rows"] for line in model.train_history_] == sorted(
-        {line["rows"] for line in model.train_history_}
+            n_errors += (expected_model.predict(X[k : k + 40]) != Y[k : k + 40]).sum()
+        expected_model.partial_fit(X[k : k + 40], Y[k : k + 40], classes=[-1, 1])
+    assert model.train_history_[-1]["error"] == n_errors / 200
+    assert [entry["rows"] for entry in model.train_history_] == sorted(
+        {entry["rows"] for entry in model.train_history_}
     )
 
 
 def test_long_streams_are_judged_now_and_then(path, monkeypatch):
     from tamis.training import judge
 
-    monkeypatch.setattr(judge, "EVERY_ONE", 3)
-    looked = []
-    monkeypatch.setattr(judge, "add_losses", lambda sums, losses, *rest: looked.append(len(losses)))
+    monkeypatch.setattr(judge, "SCORED_CHUNKS", 3)
+    scored_rows = []
+    monkeypatch.setattr(
+        judge, "add_losses", lambda sums, losses, *rest: scored_rows.append(len(losses))
+    )
     train(FTRLClassifier(), open_rows(path, chunk_rows=10), validate="progressive")
-    assert looked == [10] * 4  # chunks 1 and 2 (before 0 there is no model), then 8 and 16 of 24
+    assert (
+        scored_rows == [10] * 4
+    )  # chunks 1 and 2 (before 0 there is no model), then 8 and 16 of 24
 
 
 def test_held_out_rows(path):
-    for held in (open_rows(path), (X, Y)):
-        model = train(FTRLClassifier(), open_rows(path), passes=2, validate=held)
+    for held_out_rows in (open_rows(path), (X, Y)):
+        model = train(FTRLClassifier(), open_rows(path), passes=2, validate=held_out_rows)
         assert model.train_history_[-1]["validation_error"] == pytest.approx(1 - model.score(X, Y))
     with pytest.raises(ValueError, match="validate must be None, 'progressive'"):
         train(FTRLClassifier(), open_rows(path), validate="all")
@@ -165,21 +165,21 @@ def test_a_fitted_model_goes_on(path):
 
 
 def test_parameters_that_mean_nothing(path):
-    for wrong in ({"passes": 0}, {"every": 0}):
+    for options in ({"passes": 0}, {"every": 0}):
         with pytest.raises(ValueError, match="=0 must be 1 or more"):
-            train(FTRLClassifier(), open_rows(path), **wrong)
+            train(FTRLClassifier(), open_rows(path), **options)
 
 
 def test_the_bar_shows_rate_error_and_size(path, monkeypatch):
     from tamis.system.progress import Progress
 
-    said = []
-    monkeypatch.setattr(Progress, "advance", lambda self, rows, note="": said.append((rows, note)))
+    calls = []
+    monkeypatch.setattr(Progress, "advance", lambda self, rows, note="": calls.append((rows, note)))
     train(FTRLClassifier(), open_rows(path, chunk_rows=40), validate="progressive")
-    assert "240 rows, " in said[-1][1]
-    assert " a second, error 0." in said[-1][1]
-    assert " kept" in said[-1][1]
-    assert said[-1][0] > 0
+    assert "240 rows, " in calls[-1][1]
+    assert " a second, error 0." in calls[-1][1]
+    assert " kept" in calls[-1][1]
+    assert calls[-1][0] > 0
 
 
 def test_wide_data_in_a_sieve(tmp_path):

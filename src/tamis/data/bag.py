@@ -1,4 +1,4 @@
-"""Bags of words from files: UCI's docword, npz with the words inside, a document a line."""
+"""Read bags of words: UCI's docword files, npz files with the words inside, one document a line."""
 
 import io
 import re
@@ -9,29 +9,29 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.data.options import LINE_BYTES
-from tamis.data.rows import ReadError, foreign
-from tamis.data.streams import bare, check_file, open_bytes
+from tamis.data.options import MAX_LINE_BYTES
+from tamis.data.rows import ReadError, convert_errors
+from tamis.data.streams import check_file, open_bytes, strip_compression
 from tamis.system.files import StrPath
 
-PIECE = 1 << 25  # bytes that are read at once
-MOST = np.iinfo(np.int32).max  # documents, words, entries
-WORD = re.compile(r"[^\W\d_][\w'-]+")
+READ_BYTES = 1 << 25  # bytes read at once
+MAX_COUNT = np.iinfo(np.int32).max  # documents, words, entries
+WORD_PATTERN = re.compile(r"[^\W\d_][\w'-]+")
 
 
 def read_bag(path: StrPath, vocabulary: StrPath | None = None) -> tuple[sp.csr_array, list[str]]:
-    """Counts of words, one row a document, and the words."""
+    """Return counts of words, one row a document, and the words of the columns."""
     path = Path(path)
     check_file(str(path))
-    with foreign(f"{path}: it cannot be read as a bag of words", "Copy it again."):
+    with convert_errors(f"{path}: it cannot be read as a bag of words", "Copy it again."):
         if path.suffix == ".npz":
             return _from_npz(path, vocabulary)
         with io.BufferedReader(open_bytes(str(path)).bytes) as file:
             head = [file.readline(64) for _ in range(3)]
             if all(line.strip().isdigit() for line in head):
-                rows, columns, stored = (int(line) for line in head)
+                rows, columns, n_stored = (int(line) for line in head)
                 words = _vocabulary(path, vocabulary, columns)
-                return _from_triples(file, path, (rows, columns), stored), words
+                return _from_triples(file, path, (rows, columns), n_stored), words
         if vocabulary is not None:
             raise ReadError(
                 f"{path}: no docword file (its first three lines are not numbers), so a vocabulary "
@@ -41,13 +41,13 @@ def read_bag(path: StrPath, vocabulary: StrPath | None = None) -> tuple[sp.csr_a
 
 
 def beside(path: Path) -> Path:
-    """The file with the words by default: `vocab` for `docword` in its name."""
-    return path.with_name(bare(path.name).replace("docword", "vocab"))
+    """Return the default vocabulary file of a docword file: `vocab` for `docword` in its name."""
+    return path.with_name(strip_compression(path.name).replace("docword", "vocab"))
 
 
-def _vocabulary(path: Path, given, columns: int) -> list[str]:
-    """One word a line, of the file given or of the one beside."""
-    file = beside(path) if given is None else Path(given)
+def _vocabulary(path: Path, vocabulary, columns: int) -> list[str]:
+    """Return the words of a file with one word a line; None means the default file."""
+    file = beside(path) if vocabulary is None else Path(vocabulary)
     if file == path or not file.exists():
         raise ReadError(
             f"{path}: the words of its columns are not there ({file}). Name the file with one "
@@ -59,31 +59,34 @@ def _vocabulary(path: Path, given, columns: int) -> list[str]:
     return words
 
 
-def _from_triples(file, path: Path, shape, stored: int) -> sp.csr_array:
-    """Lines of document, word and count, numbers from 1."""
-    # A head alone must not fill the memory.
-    if max(*shape, stored) > MOST or shape[0] > max(100 * stored, 1 << 20):
+def _from_triples(file, path: Path, shape, n_stored: int) -> sp.csr_array:
+    """Return the counts of a docword file from its lines of document, word and count.
+
+    Numbers of documents and words begin with 1.
+    """
+    # The numbers of a header alone must not fill the memory.
+    if max(*shape, n_stored) > MAX_COUNT or shape[0] > max(100 * n_stored, 1 << 20):
         raise ReadError(
-            f"{path}: its head promises {shape[0]} documents, {shape[1]} words and {stored} "
+            f"{path}: its head promises {shape[0]} documents, {shape[1]} words and {n_stored} "
             "entries. Check its first three lines."
         )
-    found, at, rest = [], 0, b""
-    while piece := file.read(PIECE):
-        piece = rest + piece
-        cut = piece.rfind(b"\n") + 1
-        rest, piece = piece[cut:], piece[:cut]
-        if len(rest) > PIECE:
+    blocks, n_entries, incomplete_line = [], 0, b""
+    while chunk := file.read(READ_BYTES):
+        chunk = incomplete_line + chunk
+        line_end = chunk.rfind(b"\n") + 1
+        incomplete_line, chunk = chunk[line_end:], chunk[:line_end]
+        if len(incomplete_line) > READ_BYTES:
             raise ReadError(
-                f"{path}, after entry {at}: a line of more than {PIECE >> 20} MiB. Lines hold "
-                "document, word and count."
+                f"{path}, after entry {n_entries}: a line of more than {READ_BYTES >> 20} MiB. "
+                "Lines hold document, word and count."
             )
-        found.append(_triples(piece, path, at, shape, stored))
-        at += found[-1].shape[1]
-    found.append(_triples(rest, path, at, shape, stored))
-    entries = np.concatenate(found, axis=1)
-    if entries.shape[1] != stored:
+        blocks.append(_triples(chunk, path, n_entries, shape, n_stored))
+        n_entries += blocks[-1].shape[1]
+    blocks.append(_triples(incomplete_line, path, n_entries, shape, n_stored))
+    entries = np.concatenate(blocks, axis=1)
+    if entries.shape[1] != n_stored:
         raise ReadError(
-            f"{path}: {entries.shape[1]} entries, but its third line promises {stored}. The file "
+            f"{path}: {entries.shape[1]} entries, but its third line promises {n_stored}. The file "
             "is cut short."
         )
     return sp.csr_array(
@@ -91,48 +94,48 @@ def _from_triples(file, path: Path, shape, stored: int) -> sp.csr_array:
     )
 
 
-def _triples(piece: bytes, path: Path, at: int, shape, stored: int) -> np.ndarray:
-    """Documents, words (both from 0) and counts of some lines, after `at` entries."""
+def _triples(chunk: bytes, path: Path, n_entries: int, shape, n_stored: int) -> np.ndarray:
+    """Return documents, words (both from 0) and counts of some lines, after `n_entries` entries."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # text that is no number
         try:
-            numbers = np.fromstring(piece.decode("ascii", "replace"), dtype=np.int64, sep=" ")
+            numbers = np.fromstring(chunk.decode("ascii", "replace"), dtype=np.int64, sep=" ")
         except (ValueError, DeprecationWarning):
             raise ReadError(
-                f"{path}, after entry {at}: something that is no number. Lines hold document, word "
-                "and count."
+                f"{path}, after entry {n_entries}: something that is no number. Lines hold "
+                "document, word and count."
             ) from None
     if len(numbers) % 3:
-        raise ReadError(f"{path}, after entry {at}: a line without its three numbers.")
-    if at + len(numbers) // 3 > stored:
-        raise ReadError(f"{path}: more entries than its third line promises, {stored}.")
+        raise ReadError(f"{path}, after entry {n_entries}: a line without its three numbers.")
+    if n_entries + len(numbers) // 3 > n_stored:
+        raise ReadError(f"{path}: more entries than its third line promises, {n_stored}.")
     triples = numbers.reshape(-1, 3).T - np.array([[1], [1], [0]])
-    for what, found, limit in (
+    for quantity, column, limit in (
         ("document", triples[0], shape[0]),
         ("word", triples[1], shape[1]),
-        ("count", triples[2], MOST),
+        ("count", triples[2], MAX_COUNT),
     ):
-        wrong = np.flatnonzero((found < 0) | (found >= limit))
+        wrong = np.flatnonzero((column < 0) | (column >= limit))
         if len(wrong):
-            value = int(found[wrong[0]]) + (what != "count")
+            value = int(column[wrong[0]]) + (quantity != "count")
             low, high = "below the least", f"beyond the {limit} that its head promises"
-            rule = low if found[wrong[0]] < 0 else high
-            raise ReadError(f"{path}, entry {at + wrong[0] + 1}: {what} {value} {rule}.")
+            rule = low if column[wrong[0]] < 0 else high
+            raise ReadError(f"{path}, entry {n_entries + wrong[0] + 1}: {quantity} {value} {rule}.")
     return triples.astype(np.int32)
 
 
 def _from_npz(path: Path, vocabulary) -> tuple[sp.csr_array, list[str]]:
-    """Arrays data, indices, indptr, shape and terms."""
-    with np.load(path, allow_pickle=False) as stored:
-        missing = [name for name in ("data", "indices", "indptr", "shape") if name not in stored]
+    """Return counts and words of an npz file with data, indices, indptr, shape and terms."""
+    with np.load(path, allow_pickle=False) as archive:
+        missing = [name for name in ("data", "indices", "indptr", "shape") if name not in archive]
         if missing:
             raise ReadError(
                 f"{path}: no array {missing[0]!r}. A corpus holds data, indices, indptr, shape and "
                 "terms."
             )
-        shape = tuple(int(n) for n in stored["shape"])
-        parts = {name: stored[name] for name in ("data", "indices", "indptr")}
-        kinds = {name: part.dtype.kind for name, part in parts.items()}
+        shape = tuple(int(n) for n in archive["shape"])
+        arrays = {name: archive[name] for name in ("data", "indices", "indptr")}
+        kinds = {name: array.dtype.kind for name, array in arrays.items()}
         if (
             len(shape) != 2
             or kinds["data"] not in "fiub"
@@ -143,19 +146,20 @@ def _from_npz(path: Path, vocabulary) -> tuple[sp.csr_array, list[str]]:
                 f"{path}: its arrays are of shape {shape} and of kinds {kinds}, which is no matrix "
                 "of counts. Save a CSR matrix."
             )
-        X = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-        X.check_format(full_check=True)  # a column beyond the last would be a wild read later
+        X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        # A column out of range would be an invalid memory access later.
+        X.check_format(full_check=True)
         if not np.isfinite(X.data).all():
             raise ReadError(
                 f"{path}: a count is nan or infinite; all numbers must be finite. Replace it and "
                 "save again."
             )
-        if vocabulary is None and "terms" not in stored:
+        if vocabulary is None and "terms" not in archive:
             raise ReadError(
                 f"{path}: no array 'terms' with the words. Name a file with one word a line."
             )
         if vocabulary is None:
-            words = [str(word) for word in stored["terms"].tolist()]
+            words = [str(word) for word in archive["terms"].tolist()]
         else:
             words = _vocabulary(path, vocabulary, X.shape[1])
     if len(words) != X.shape[1]:
@@ -166,27 +170,27 @@ def _from_npz(path: Path, vocabulary) -> tuple[sp.csr_array, list[str]]:
 
 
 def _from_text(path: Path) -> tuple[sp.csr_array, list[str]]:
-    """Plain text, one document a line, words in lower case."""
-    places: dict[str, int] = {}
+    """Return counts and words of plain text, one document a line, words in lower case."""
+    word_indices: dict[str, int] = {}
     indptr: list[int] = [0]
     indices: list[int] = []
     counts: list[int] = []
     with io.BufferedReader(open_bytes(str(path)).bytes) as file:
-        while line := file.readline(LINE_BYTES):
-            if len(line) == LINE_BYTES:
+        while line := file.readline(MAX_LINE_BYTES):
+            if len(line) == MAX_LINE_BYTES:
                 raise ReadError(
-                    f"{path}, line {len(indptr)}: longer than {LINE_BYTES >> 20} MiB. Each line is "
-                    "a document; check its line ends."
+                    f"{path}, line {len(indptr)}: longer than {MAX_LINE_BYTES >> 20} MiB. Each "
+                    "line is a document; check its line ends."
                 )
-            found = Counter(WORD.findall(line.decode("utf-8", "replace").lower()))
-            indices += [places.setdefault(word, len(places)) for word in found]
-            counts += found.values()
+            word_counts = Counter(WORD_PATTERN.findall(line.decode("utf-8", "replace").lower()))
+            indices += [word_indices.setdefault(word, len(word_indices)) for word in word_counts]
+            counts += word_counts.values()
             indptr.append(len(indices))
-    if not places:
+    if not word_indices:
         raise ReadError(f"{path}: no words.")
     X = sp.csr_array(
         (np.array(counts, np.float64), np.array(indices, np.int32), np.array(indptr)),
-        shape=(len(indptr) - 1, len(places)),
+        shape=(len(indptr) - 1, len(word_indices)),
     )
     X.sort_indices()
-    return X, list(places)
+    return X, list(word_indices)

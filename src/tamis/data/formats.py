@@ -1,11 +1,18 @@
-"""Which format a file is in: by its name, or by its first line."""
+"""Detect the format of a file by its name, or by its first bytes."""
 
 import os
 import re
 
 from tamis.data.options import FORMATS
 from tamis.data.rows import ReadError
-from tamis.data.streams import BROKEN, STANDARD, STDIN, bare, open_bytes, shown
+from tamis.data.streams import (
+    DECOMPRESSION_ERRORS,
+    STANDARD,
+    STDIN,
+    display_name,
+    open_bytes,
+    strip_compression,
+)
 from tamis.system.spelling import option
 
 SUFFIXES = {
@@ -18,7 +25,7 @@ SUFFIXES = {
     ".vw": "vw",
 }
 _NUMBER = rb"[-+]?[0-9.][-+0-9.eE]*"
-_LINES = {
+_LINE_PATTERNS = {
     "vw": re.compile(rb"[^|,\t]*\|"),
     "svmlight": re.compile(
         rb"\s*("
@@ -34,54 +41,56 @@ _LINES = {
     "tsv": re.compile(rb"[^\t]*\t"),
     "csv": re.compile(rb"[^,;]*[,;]"),
 }
-_HEAD = 1 << 16  # bytes that are looked at
-_HEADS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
+_HEAD_BYTES = 1 << 16  # of the decompressed file
+_MAGIC_NUMBERS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 
 
-def format_of(names: list[str]) -> str:
-    """The one format of all files."""
-    found = {
-        name: SUFFIXES.get(os.path.splitext(bare(name))[1].lower()) or guess(name) for name in names
+def common_format(names: list[str]) -> str:
+    """Return the format of all files; refuse files of several formats."""
+    formats = {
+        name: SUFFIXES.get(os.path.splitext(strip_compression(name))[1].lower())
+        or detect_format(name)
+        for name in names
     }
-    kinds = set(found.values())
-    if len(kinds) > 1:
-        listed = ", ".join(f"{shown(name)}: {kind}" for name, kind in found.items())
+    distinct = set(formats.values())
+    if len(distinct) > 1:
+        listed = ", ".join(f"{display_name(name)}: {format}" for name, format in formats.items())
         raise ReadError(
             f"the files are of several formats ({listed}). Read them apart, or pass "
             f"{option('format', ...)}"
         )
-    return kinds.pop()
+    return distinct.pop()
 
 
-def guess(name: str) -> str:
-    """The format by what the text begins with."""
+def detect_format(name: str) -> str:
+    """Return the format of a file by its first bytes or its first line."""
     head = _head(name)
-    for magic, kind in _HEADS.items():
+    for magic, format in _MAGIC_NUMBERS.items():
         if head.startswith(magic):
-            return kind
+            return format
     for line in head.removeprefix(b"\xef\xbb\xbf").splitlines():
         if line.strip() and not line.lstrip().startswith(b"#"):
-            for kind, pattern in _LINES.items():
+            for format, pattern in _LINE_PATTERNS.items():
                 if pattern.match(line):
-                    return kind
+                    return format
             break
     raise ReadError(
-        f"{shown(name)}: neither its name nor its first line says what format it is in. Pass "
-        f"{option('format')}, one of {', '.join(FORMATS)}."
+        f"{display_name(name)}: neither its name nor its first line says what format it is in. "
+        f"Pass {option('format')}, one of {', '.join(FORMATS)}."
     )
 
 
 def _head(name: str) -> bytes:
-    """The first bytes of a file, decompressed."""
+    """Return the first bytes of a file, decompressed."""
     if name == STDIN:
         STANDARD.keep()
     stream = open_bytes(name)
     try:
         head = b""
-        while len(head) < _HEAD and (piece := stream.bytes.read(_HEAD - len(head))):
-            head += piece
+        while len(head) < _HEAD_BYTES and (chunk := stream.bytes.read(_HEAD_BYTES - len(head))):
+            head += chunk
         return head
-    except BROKEN:
+    except DECOMPRESSION_ERRORS:
         return b""
     finally:
         stream.raw.close()

@@ -1,6 +1,6 @@
-"""How a source is to be read: every option with its default and its rule.
+"""Options of `open_rows`: their defaults and their rules.
 
-`open_rows` checks its keywords by these rules, and the command line takes its choices from them.
+`open_rows` checks its keywords here, and the command line takes its choices from here.
 """
 
 from collections.abc import Mapping
@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 from tamis.system.spelling import parameter, short
 
-CHUNK_BYTES = 1 << 22  # text of a chunk; several of them are in memory at a time
-LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
-ENTRY_BYTES = 4  # of the shortest feature in text: bounds the entries of rows that are no text
+CHUNK_BYTES = 1 << 22  # text of a chunk; several chunks are in memory at a time
+MAX_LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
+# Bytes of the shortest feature in text. A row of npz has at most max_line_bytes /
+# ENTRY_BYTES entries.
+ENTRY_BYTES = 4
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
 KINDS = ("number", "category", "date", "text", "skip")
 
@@ -25,55 +27,55 @@ CHOICES: dict[str, tuple] = {
     "ngrams": (1, 2, 3),
     "decimal": (".", ","),
 }
-LEAST = {"rare": 1, "chunk_rows": 1, "n_features": 1, "max_line_bytes": 1 << 20}
+MIN_VALUES = {"rare": 1, "chunk_rows": 1, "n_features": 1, "max_line_bytes": 1 << 20}
 
 
 class Options(NamedTuple):
-    """The settled wishes of `open_rows`."""
+    """Options of `open_rows` with all defaults filled in."""
 
     format: str
-    target: str | int | None = None  # name or number of the target; False where rows may lack it
+    target: str | int | None = None  # name or number of the target; False: rows may have none
     weight: str | int | None = None
     chunk_rows: int = 16384
     chunk_bytes: int = CHUNK_BYTES
-    max_line_bytes: int = LINE_BYTES
+    max_line_bytes: int = MAX_LINE_BYTES
     on_bad: str = "error"
     zero_based: bool | str = "auto"
     hash_bits: int = 0  # 0: not hashed
     n_features: int | None = None
     multilabel: bool | str = "auto"
-    delimiter: str = ""  # nothing: as the header of a file has it
+    delimiter: str = ""  # empty: detected from the header
     categorical: str | tuple[str | int, ...] = ()
     ignore: tuple[str | int, ...] = ()
     missing: str = "error"
-    kinds: tuple[tuple[str | int, str], ...] = ()  # of columns, as the user says
+    kinds: tuple[tuple[str | int, str], ...] = ()  # (column, kind) pairs of the user
     units: str = "none"
-    rare: int | None = None  # rows of a level below which it is rare; None goes by the table
+    rare: int | None = None  # a level in fewer rows is rare; None depends on the table
     ngrams: int = 1
     decimal: str = "."
     encoding: str = "utf-8"
-    gaps: tuple[str, ...] = ()  # words that are gaps to the model that a schema is of
-    drop: bool = False  # whether columns beyond n_features are left out and counted
+    gaps: tuple[str, ...] = ()  # words that mean a gap, with a schema
+    drop: bool = False  # whether to drop and count columns beyond n_features
 
     @property
     def columns(self) -> int | None:
-        """Number of columns where it is known."""
+        """Number of columns if it is known."""
         return 1 << self.hash_bits if self.hash_bits else self.n_features
 
 
 DEFAULTS: dict[str, Any] = Options._field_defaults
 
 
-def check_options(wishes: Mapping[str, Any]) -> None:
-    """Refuse keywords of `open_rows` that mean nothing."""
+def check_options(keywords: Mapping[str, Any]) -> None:
+    """Refuse invalid keywords of `open_rows`."""
     for name, choices in CHOICES.items():
-        if wishes[name] not in choices:
+        if keywords[name] not in choices:
             listed = ", ".join(map(repr, choices))
             raise ValueError(
                 f"{parameter(name, 'open_rows')} must be one of {listed}. Got "
-                f"{wishes[name]!r} instead."
+                f"{keywords[name]!r} instead."
             )
-    hash_bits, delimiter = wishes["hash_bits"], wishes["delimiter"]
+    hash_bits, delimiter = keywords["hash_bits"], keywords["delimiter"]
     if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
         raise ValueError(
             f"{parameter('hash_bits', 'open_rows')} must be a whole number from 1 to 40. Got "
@@ -84,18 +86,18 @@ def check_options(wishes: Mapping[str, Any]) -> None:
             f"{parameter('delimiter', 'open_rows')} must be one character. Got "
             f"{delimiter!r} instead."
         )
-    for name, least in LEAST.items():
-        value = wishes[name]
-        if value is not None and not (isinstance(value, int) and value >= least):
+    for name, minimum in MIN_VALUES.items():
+        value = keywords[name]
+        if value is not None and not (isinstance(value, int) and value >= minimum):
             raise ValueError(
                 f"{parameter(name, 'open_rows')} must be a whole number of at least "
-                f"{least}. Got {value!r} instead."
+                f"{minimum}. Got {value!r} instead."
             )
-    check_kinds(wishes["kinds"])
+    check_kinds(keywords["kinds"])
 
 
 def check_kinds(kinds: Mapping[str | int, str] | None) -> None:
-    """Refuse words that are no kinds of columns."""
+    """Refuse unknown kinds of columns."""
     for column, kind in (kinds or {}).items():
         if kind not in KINDS:
             raise ValueError(
@@ -105,13 +107,13 @@ def check_kinds(kinds: Mapping[str | int, str] | None) -> None:
 
 
 def check_encoding(name: str) -> None:
-    """Refuse an encoding in which commas, quotes and digits are not ASCII's."""
-    signs = bytes(range(128))
+    """Refuse an encoding whose first 128 bytes are not ASCII: commas, quotes and digits must be."""
+    ascii_bytes = bytes(range(128))
     try:
-        sound = signs.decode(name) == signs.decode("ascii")
+        is_ascii_superset = ascii_bytes.decode(name) == ascii_bytes.decode("ascii")
     except (LookupError, UnicodeError):
-        sound = False
-    if not sound:
+        is_ascii_superset = False
+    if not is_ascii_superset:
         raise ValueError(
             f"{parameter('encoding', 'open_rows')} must be one that Python knows and that has "
             f"ASCII's bytes for its signs, such as 'latin-1' or 'cp1252'. Got {name!r} instead."

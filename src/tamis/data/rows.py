@@ -1,4 +1,4 @@
-"""What readers give: chunks of rows, and words about what they could not read."""
+"""Chunks of rows as readers return them, and their errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,32 +11,32 @@ import scipy.sparse as sp
 from tamis.base.class_messages import no_class_message
 from tamis.system.terminal import for_terminal, without_secrets
 
-SHOWN = 40  # bytes of a bad line that a message quotes
-LISTED = 10  # bad lines that are remembered
+MAX_QUOTED = 40  # bytes of a bad line in a message
+MAX_LISTED = 10  # messages about bad lines that are stored
 
 
 class ReadError(ValueError):
-    """A file that cannot be read as asked; it names file, line, column, text and way out."""
+    """Error of a file that cannot be read; the message has file, line, column, text and advice."""
 
     def __init__(self, message: str = ""):
-        super().__init__(for_terminal(without_secrets(message)))  # it quotes files
+        super().__init__(for_terminal(without_secrets(message)))  # the message quotes files
 
 
-class CountsFromZero(ReadError):
-    """A column 0 in a file that was thought to count from 1."""
+class ZeroBasedError(ReadError):
+    """Column 0 in a file whose columns seemed to count from 1."""
 
 
-class Misplaced(ReadError):
-    """A position to go on from that the file does not have."""
+class PositionError(ReadError):
+    """Position to resume from that the file does not have."""
 
     @classmethod
-    def row(cls, name: str, offset: int) -> "Misplaced":
-        """Of a table that is read in whole chunks."""
+    def for_row(cls, name: str, offset: int) -> "PositionError":
+        """Return the error for a row in a table that is read in whole chunks."""
         return cls(f"{name}: no chunk begins behind row {offset}, where reading was to go on.")
 
 
 def class_numbers(targets: np.ndarray, where: str) -> np.ndarray:
-    """Floats as the whole numbers that classes are; a fraction is refused with its place."""
+    """Return class targets as integers; refuse fractions."""
     is_fraction = targets != np.floor(targets)
     if is_fraction.any():
         raise ReadError(f"{where}: {no_class_message(targets[is_fraction][0])}")
@@ -44,13 +44,13 @@ def class_numbers(targets: np.ndarray, where: str) -> np.ndarray:
 
 
 class Rows(NamedTuple):
-    """Some rows of a file.
+    """Chunk of rows of a file.
 
     `X` is a CSR array; `targets` an array of numbers or words, a CSR array of 0 and 1 (several
-    labels a row), or None; `first_line` the line number of the first row (for tables without lines
-    its row number); `weights` and `queries` are None where the file has none. `position` says where
-    the next chunk begins. `skipped` has, for each bad line or row, how many rows of `X` come before
-    it.
+    labels a row), or None; `first_line` the line number of the first row (the row number for tables
+    without lines); `weights` and `queries` are None if the file has none. `position` is where the
+    next chunk begins. `skipped` has one entry for each bad line or row: the number of rows of `X`
+    before it.
     """
 
     X: sp.csr_array
@@ -64,7 +64,7 @@ class Rows(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where reading goes on: file, place in it (bytes or rows), line, rows read, columns met."""
+    """Position in a source: file, offset in it (bytes or rows), line, rows read, columns so far."""
 
     file: int = 0
     offset: int = 0
@@ -82,90 +82,98 @@ class Labels(NamedTuple):
 
 @dataclass
 class Bad:
-    """Lines that were skipped: how many, and words about the first ten."""
+    """Number of skipped lines, and messages about the first ten."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
 
-    def note(self, message: str) -> None:
-        """One more."""
+    def add(self, message: str) -> None:
+        """Count one more line."""
         self.count += 1
-        if len(self.first) < LISTED:
+        if len(self.first) < MAX_LISTED:
             self.first.append(message)
 
 
 @dataclass
-class Context:
-    """What a reader knows beside the bytes: what was decided, and what to do about bad lines."""
+class ReaderState:
+    """State of a reader: decisions about the format, and skipped lines."""
 
     skip: bool = False
     bad: Bad = field(default_factory=Bad)
-    width: int = 0  # columns so far
+    width: int = 0  # largest number of columns so far
     base: int | None = None  # number of the first column in svmlight text; None until it is known
     several: bool | None = None  # whether rows may have several labels; None until it is known
-    dropped: int = 0  # entries of columns that the schema does not know
-    skipped: list[int] | None = None  # of the current chunk, as in Rows, where it is wanted
-    zeros: int = 0  # lines refused for a column 0
-    unseen: dict[str, np.ndarray] = field(default_factory=dict)  # rows, and all, by category
+    dropped: int = 0  # entries in columns that are not in the schema
+    skipped: list[int] | None = None  # of the current chunk, as in Rows; None: not recorded
+    n_zero_columns: int = 0  # lines refused because of a column 0
+    # By category: number of rows with an unseen level, and of all rows.
+    unseen: dict[str, np.ndarray] = field(default_factory=dict)
 
     def refuse(self, message: str, kind: type[ReadError] = ReadError) -> None:
-        """A bad line: raise, or count it and go on."""
+        """Raise the error of a bad line, or count the line if bad lines are skipped."""
         if not self.skip:
             raise kind(message)
-        self.zeros += kind is CountsFromZero
-        self.bad.note(for_terminal(without_secrets(message)))
+        self.n_zero_columns += kind is ZeroBasedError
+        self.bad.add(for_terminal(without_secrets(message)))
 
     def skip_line(self, rows: int) -> None:
-        """Remember a bad line after so many rows of the chunk."""
+        """Record a bad line after `rows` rows of the chunk."""
         if self.skipped is not None:
             self.skipped.append(rows)
 
     def skip_rows(self, bad: np.ndarray) -> None:
-        """Remember which rows of the chunk are left out."""
+        """Record the rows of the chunk that are dropped."""
         if self.skipped is None or not bad.any():
             return
-        before = np.concatenate(([0], np.cumsum(~bad)))
-        own = before[np.flatnonzero(bad)].tolist()
-        self.skipped = sorted([*(int(before[rows]) for rows in self.skipped), *own])
+        n_good_before = np.concatenate(([0], np.cumsum(~bad)))
+        chunk_skipped = n_good_before[np.flatnonzero(bad)].tolist()
+        self.skipped = sorted(
+            [*(int(n_good_before[n_rows]) for n_rows in self.skipped), *chunk_skipped]
+        )
 
     def end_chunk(self) -> tuple[int, ...]:
-        """The bad lines of the chunk, which ends."""
-        found = tuple(self.skipped or ())
+        """Return the skipped lines of the chunk and reset them."""
+        skipped_lines = tuple(self.skipped or ())
         self.skipped = None if self.skipped is None else []
-        return found
+        return skipped_lines
 
 
 @contextmanager
-def foreign(begin: str, end: str) -> Iterator[None]:
-    """What other libraries raise on damaged bytes, as a ReadError: `begin`, their words, `end`."""
+def convert_errors(prefix: str, suffix: str) -> Iterator[None]:
+    """Convert errors of other libraries on damaged bytes to ReadError.
+
+    The message is `prefix`, the text of the error, and `suffix`.
+    """
     try:
         yield
     except ReadError:
         raise
     except Exception as error:
-        raise ReadError(f"{begin} ({said(error)}). {end}") from error
+        raise ReadError(f"{prefix} ({error_text(error)}). {suffix}") from error
 
 
-def said(error: BaseException) -> str:
-    """The words of an error on one short line, or its kind where it has none."""
+def error_text(error: BaseException) -> str:
+    """Return the text of an error on one short line, or its type if it has none."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def wild_rows(X: sp.csr_array) -> np.ndarray:
-    """Numbers of the rows with an entry that is not finite, as a sum of entries may be."""
-    wild = np.flatnonzero(~np.isfinite(X.data))
-    return np.unique(np.searchsorted(X.indptr, wild, side="right") - 1)
+def nonfinite_rows(X: sp.csr_array) -> np.ndarray:
+    """Return the numbers of the rows with an entry that is not finite; a sum of entries may
+    overflow.
+    """
+    entries = np.flatnonzero(~np.isfinite(X.data))
+    return np.unique(np.searchsorted(X.indptr, entries, side="right") - 1)
 
 
-def quoted(text: np.ndarray, at: int) -> str:
-    """The word at a place of a text, shortened, as a message shows it."""
-    word = bytes(text[at : at + 4 * SHOWN]).split(b"\n")[0]
+def quote_word(text: np.ndarray, start: int) -> str:
+    """Return the word at a position of a text, shortened for a message."""
+    word = bytes(text[start : start + 4 * MAX_QUOTED]).split(b"\n")[0]
     for blank in (b" ", b"\t", b"\r"):
         word = word.split(blank)[0] or word[:1]
-    words = word[:SHOWN].decode("utf-8", "backslashreplace").replace("\0", "\\0")
-    return f"{words}..." if len(word) > SHOWN else words
+    quoted = word[:MAX_QUOTED].decode("utf-8", "backslashreplace").replace("\0", "\\0")
+    return f"{quoted}..." if len(word) > MAX_QUOTED else quoted
 
 
-def place_of(name: str, line: int, start: int, at: int) -> str:
-    """File, line and column, as every message begins."""
-    return f"{name}, line {line}, column {at - start + 1}"
+def location(name: str, line: int, line_start: int, pos: int) -> str:
+    """Return file, line and column as messages begin with them."""
+    return f"{name}, line {line}, column {pos - line_start + 1}"

@@ -1,4 +1,4 @@
-"""Names to bytes: globs, standard input, and decompression by what a file begins with."""
+"""Byte streams of files: globs, standard input, and decompression by the first bytes."""
 
 import bz2
 import glob
@@ -12,62 +12,67 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import IO, Any, BinaryIO, NamedTuple
 
-from tamis.data.rows import ReadError, foreign, said
+from tamis.data.rows import ReadError, convert_errors, error_text
 from tamis.system.files import StrPath
 
-STREAM = "tamis-table.arrow"  # what an Arrow stream is kept as
+STREAM_FILE = "tamis-table.arrow"  # temporary file of an Arrow stream
 STDIN = "-"
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
-# What damaged compressed data raises.
-BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError, MemoryError)
-_PROBES, _PROBE = 16, 1 << 16
-_GULP, _GZIP = 1 << 18, 31  # bytes of gzip that are unpacked at a time; how zlib calls gzip
-_SIP = 1 << 10  # compressed bytes that are unpacked at a time: four of them can stand for 128 KiB
+# Errors that damaged compressed data raises.
+DECOMPRESSION_ERRORS = (
+    EOFError,
+    OSError,
+    zlib.error,
+    lzma.LZMAError,
+    RuntimeError,
+    ValueError,
+    MemoryError,
+)
 
 
 class Stream(NamedTuple):
-    """Bytes to read, and the file under them (that knows how far it has been read)."""
+    """Bytes to read, and the raw file that knows its position."""
 
     bytes: Any
     raw: Any
 
 
 class Stdin:
-    """Standard input: read once as it comes, or kept in a temporary file to be read again."""
+    """Standard input, read once, or copied to a temporary file to be read again."""
 
     def __init__(self) -> None:
         self.kept: Any = None
-        self.digest, self.begun = "", False
+        self.digest, self.is_started = "", False
 
     def keep(self) -> None:
-        """Take all of it into a temporary file."""
+        """Copy all of standard input to a temporary file."""
         if self.kept is None:
-            self._first()
+            self._start()
             total, self.kept = hashlib.sha256(), tempfile.TemporaryFile(prefix="tamis-")
-            while piece := sys.stdin.buffer.read(1 << 20):
-                total.update(piece)
-                self.kept.write(piece)
+            while chunk := sys.stdin.buffer.read(1 << 20):
+                total.update(chunk)
+                self.kept.write(chunk)
             self.kept.flush()
             self.digest = total.hexdigest()
 
     def open(self) -> BinaryIO:
-        """The bytes from their beginning."""
+        """Return a reader of the bytes from their beginning."""
         if self.kept is None:
-            self._first()
+            self._start()
             return sys.stdin.buffer
         return open(os.dup(self.kept.fileno()), "rb", buffering=0)
 
-    def _first(self) -> None:
+    def _start(self) -> None:
         if sys.stdin is None:
             raise ReadError(
                 "standard input: it is closed. Name a file, or pass the rows by a pipe."
             )
-        if self.begun:
+        if self.is_started:
             raise ReadError(
                 "standard input: it has been read already and cannot be read again. Write it to a "
                 "file, or call keep() first."
             )
-        self.begun = True
+        self.is_started = True
 
 
 STANDARD = Stdin()
@@ -75,20 +80,22 @@ STANDARD = Stdin()
 
 # --------------------------------------------------------------------------- names
 def expand(source: StrPath | Iterable[StrPath]) -> list[str]:
-    """Names of the files meant: one, several, or a glob, in sorted order."""
+    """Return the names of files from a name, several names or a glob; a glob in sorted order."""
     if isinstance(source, str | os.PathLike):
         source = [source]
     names: list[str] = []
-    for one in source:
-        name = os.fspath(one)
+    for path in source:
+        name = os.fspath(path)
         if not isinstance(name, str):
-            raise TypeError(f"a source must be a path, a glob, '-' or a list of them. Got {one!r}.")
-        found = [name]
+            raise TypeError(
+                f"a source must be a path, a glob, '-' or a list of them. Got {path!r}."
+            )
+        matches = [name]
         if name != STDIN and not os.path.exists(name) and glob.has_magic(name):
-            found = sorted(glob.glob(name, recursive=True))
-            if not found:
+            matches = sorted(glob.glob(name, recursive=True))
+            if not matches:
                 raise ReadError(f"{name}: no file matches. Check the pattern and the folder.")
-        names += found
+        names += matches
     if not names:
         raise ReadError("no file was named. Pass a path, a glob or '-'.")
     for name in names:
@@ -97,7 +104,7 @@ def expand(source: StrPath | Iterable[StrPath]) -> list[str]:
 
 
 def check_file(name: str) -> None:
-    """Refuse what is no file."""
+    """Refuse names that are no readable file."""
     if name == STDIN:
         return
     if os.path.isdir(name):
@@ -110,23 +117,25 @@ def check_file(name: str) -> None:
         raise ReadError(f"{name}: it may not be read. Check its permissions.")
 
 
-def shown(name: str) -> str:
-    """A name as messages have it."""
-    if os.path.basename(name) == STREAM:
+def display_name(name: str) -> str:
+    """Return the name of a file for messages."""
+    if os.path.basename(name) == STREAM_FILE:
         return "the table"
     return "standard input" if name == STDIN else name
 
 
-def bare(name: str) -> str:
-    """The name without the suffix of a compression."""
+def strip_compression(name: str) -> str:
+    """Return a name without the suffix of a compression."""
     stem, suffix = os.path.splitext(name)
     return stem if suffix in MAGIC or suffix == ".zstd" else name
 
 
 # --------------------------------------------------------------------------- bytes
 def open_bytes(name: str) -> Stream:
-    """The decompressed bytes of a file."""
-    with foreign(f"{shown(name)}: it cannot be opened", "Check the name, and that this is a file."):
+    """Open a file as a stream of decompressed bytes."""
+    with convert_errors(
+        f"{display_name(name)}: it cannot be opened", "Check the name, and that this is a file."
+    ):
         if name == STDIN:
             raw: Any = STANDARD.open()
             if STANDARD.kept is not None:
@@ -139,110 +148,120 @@ def open_bytes(name: str) -> Stream:
     ending = os.path.splitext(name)[1].replace(".zstd", ".zst")
     if ending in MAGIC and kind != ending and head:
         raise ReadError(
-            f"{shown(name)}: its name ends in {ending}, but it does not begin as such a file does. "
-            "Rename it, or compress it again."
+            f"{display_name(name)}: its name ends in {ending}, but it does not begin as such a "
+            "file does. Rename it, or compress it again."
         )
-    return Stream(_unpacked(kind, buffered), raw)
+    return Stream(_decompressed(kind, buffered), raw)
 
 
-def _unpacked(kind, buffered):
+def _decompressed(kind, buffered):
     if kind == ".gz":
-        return Members(buffered)
+        return GzipReader(buffered)
     if kind == ".bz2":
         return bz2.BZ2File(buffered)
     if kind == ".xz":
         return lzma.LZMAFile(buffered)
-    return _zstandard(buffered) if kind == ".zst" else buffered
+    return _zstd_reader(buffered) if kind == ".zst" else buffered
 
 
-class Members(io.RawIOBase):
-    """gzip, member after member, without zeros between them; Python's own takes 8 KiB at a time."""
+_GZIP_READ_BYTES = 1 << 18  # compressed bytes that are read at a time
+_GZIP_WBITS = 31  # zlib's code for the format gzip
+
+
+class GzipReader(io.RawIOBase):
+    """Reader of gzip, member after member; zeros between members are skipped.
+
+    Python's reader decompresses only 8 KiB at a time.
+    """
 
     def __init__(self, source: IO[bytes]):
-        self.source, self.rest = source, b""
-        self.machine: Any = zlib.decompressobj(_GZIP)  # of the member that is open
+        self.source, self.pending = source, b""
+        self.decompressor: Any = zlib.decompressobj(_GZIP_WBITS)  # of the current member
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def readinto(self, view: Any) -> int:
-        """Fill a view as far as the bytes go that were read at once."""
-        found = self.read(len(view))
-        view[: len(found)] = found
-        return len(found)
+        """Fill the start of a view with the next decompressed bytes; return their number."""
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
     def read(self, size: int = -1) -> bytes:
-        """At most so many bytes, as far as those go that were read at once; all below 0."""
+        """Return the next decompressed bytes, at most `size`; all of them if `size` is negative."""
         if size < 0:
             return self.readall()
         while size:
-            piece = self.rest or self.source.read(_GULP)
-            if self.machine is None:
-                self.rest = piece.lstrip(b"\0")
-                if self.rest:
-                    self.machine = zlib.decompressobj(_GZIP)
-                elif not piece:
+            chunk = self.pending or self.source.read(_GZIP_READ_BYTES)
+            if self.decompressor is None:
+                self.pending = chunk.lstrip(b"\0")
+                if self.pending:
+                    self.decompressor = zlib.decompressobj(_GZIP_WBITS)
+                elif not chunk:
                     break
                 continue
-            if not piece:
+            if not chunk:
                 raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-            found = self.machine.decompress(piece, size)
-            self.rest = self.machine.unused_data or self.machine.unconsumed_tail
-            self.machine = None if self.machine.eof else self.machine
-            if found:
-                return found
+            data = self.decompressor.decompress(chunk, size)
+            self.pending = self.decompressor.unused_data or self.decompressor.unconsumed_tail
+            self.decompressor = None if self.decompressor.eof else self.decompressor
+            if data:
+                return data
         return b""
 
 
-class Frames(io.RawIOBase):
-    """Zstandard, frame after frame.
+_ZSTD_READ_BYTES = 1 << 10  # compressed bytes at a time: four of them may hold 128 KiB of text
 
-    A file that ends inside a frame is an error, as in the other compressions; readers of packages
-    pass over it.
+
+class ZstdReader(io.RawIOBase):
+    """Reader of Zstandard, frame after frame.
+
+    A file that ends inside a frame is an error, as in the other compressions; the readers of
+    packages ignore it.
     """
 
-    def __init__(self, source: IO[bytes], make: Callable[[], Any]):
-        self.source, self.make = source, make
-        self.machine: Any = None  # of the frame that is open
-        self.rest, self.ready = b"", memoryview(b"")
+    def __init__(self, source: IO[bytes], new_decompressor: Callable[[], Any]):
+        self.source, self.new_decompressor = source, new_decompressor
+        self.decompressor: Any = None  # of the current frame
+        self.pending, self.unread = b"", memoryview(b"")
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def readinto(self, view: Any) -> int:
-        """Fill a view as far as what is unpacked goes."""
-        while not len(self.ready):
-            piece = self.rest or self.source.read(_SIP)
-            if not piece:
-                if self.machine is not None:
+        """Fill the start of a view with the next decompressed bytes; return their number."""
+        while not len(self.unread):
+            chunk = self.pending or self.source.read(_ZSTD_READ_BYTES)
+            if not chunk:
+                if self.decompressor is not None:
                     raise EOFError("the last frame has no end")
                 return 0
             try:
-                self.machine = self.machine or self.make()
-                self.ready = memoryview(self.machine.decompress(piece))
-            except Exception as error:  # each package has a kind of its own
-                raise OSError(said(error)) from None
-            self.rest = self.machine.unused_data if self.machine.eof else b""
-            self.machine = None if self.machine.eof else self.machine
-        count = min(len(view), len(self.ready))
-        view[:count], self.ready = self.ready[:count], self.ready[count:]
+                self.decompressor = self.decompressor or self.new_decompressor()
+                self.unread = memoryview(self.decompressor.decompress(chunk))
+            except Exception as error:  # each package has its own error class
+                raise OSError(error_text(error)) from None
+            self.pending = self.decompressor.unused_data if self.decompressor.eof else b""
+            self.decompressor = None if self.decompressor.eof else self.decompressor
+        count = min(len(view), len(self.unread))
+        view[:count], self.unread = self.unread[:count], self.unread[count:]
         return count
 
 
-def _zstandard(buffered):
-    """A reader of Zstandard: Python's own from 3.14 on, else that of a package."""
+def _zstd_reader(buffered):
+    """Return a reader of Zstandard: by Python 3.14's module, or by a package."""
     try:
         from compression import zstd
 
-        return Frames(buffered, zstd.ZstdDecompressor)
+        return ZstdReader(buffered, zstd.ZstdDecompressor)
     except ImportError:
         pass
     try:
         import zstandard
 
-        return Frames(buffered, lambda: zstandard.ZstdDecompressor().decompressobj())
+        return ZstdReader(buffered, lambda: zstandard.ZstdDecompressor().decompressobj())
     except ImportError:
         pass
     try:
@@ -257,23 +276,26 @@ def _zstandard(buffered):
 
 
 def read_into(stream: Any, view: memoryview) -> int:
-    """Fill a view as far as the bytes go; some readers lack `readinto`."""
+    """Fill the start of a view with bytes; return their number. Some readers lack `readinto`."""
     if hasattr(stream, "readinto"):
         return stream.readinto(view) or 0
-    piece = stream.read(len(view))
-    view[: len(piece)] = piece
-    return len(piece)
+    chunk = stream.read(len(view))
+    view[: len(chunk)] = chunk
+    return len(chunk)
 
 
 # --------------------------------------------------------------------------- identity
+_DIGEST_BLOCKS, _DIGEST_BLOCK_BYTES = 16, 1 << 16  # of a file, spaced evenly
+
+
 def fingerprint(name: str) -> dict:
-    """What tells a file from another: size, last change, and a digest of some of its bytes."""
+    """Return size, time of change and a digest of some bytes of a file, to detect changes."""
     if name == STDIN:
         STANDARD.keep()
         return {"size": STANDARD.kept.seek(0, os.SEEK_END), "digest": STANDARD.digest}
     facts, total = os.stat(name), hashlib.sha256()
     with open(name, "rb") as file:
-        for k in range(_PROBES):
-            file.seek(max(0, facts.st_size - _PROBE) * k // (_PROBES - 1))
-            total.update(file.read(_PROBE))
+        for k in range(_DIGEST_BLOCKS):
+            file.seek(max(0, facts.st_size - _DIGEST_BLOCK_BYTES) * k // (_DIGEST_BLOCKS - 1))
+            total.update(file.read(_DIGEST_BLOCK_BYTES))
     return {"size": facts.st_size, "changed": facts.st_mtime_ns, "digest": total.hexdigest()}

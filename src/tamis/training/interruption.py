@@ -1,31 +1,33 @@
-"""Ctrl-C at a moment that leaves a whole checkpoint behind."""
+"""Ctrl-C during training: stop after the next checkpoint."""
 
 import signal
 import threading
 
 
 class Interruption:
-    """Ctrl-C waits for the end of a chunk and its checkpoint; a second one does not wait."""
+    """Handler of Ctrl-C that waits for the checkpoint after the chunk; a second Ctrl-C does not
+    wait.
+    """
 
-    def __init__(self, wanted: bool):
-        self.wanted = wanted and threading.current_thread() is threading.main_thread()
-        self.asked = False
+    def __init__(self, is_active: bool):
+        self.is_active = is_active and threading.current_thread() is threading.main_thread()
+        self.is_requested = False
 
     def __enter__(self):
-        if self.wanted:
-            self.before = signal.signal(signal.SIGINT, self._ask)
+        if self.is_active:
+            self.previous_handler = signal.signal(signal.SIGINT, self._request)
         return self
 
     def __exit__(self, *failure):
-        if self.wanted:
-            signal.signal(signal.SIGINT, self.before)
+        if self.is_active:
+            signal.signal(signal.SIGINT, self.previous_handler)
 
-    def _ask(self, number, frame):
-        if self.asked:
+    def _request(self, number, frame):
+        if self.is_requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.is_requested = True
 
-    def stop(self) -> None:
-        """End now, if that was asked for."""
-        if self.asked:
+    def raise_if_requested(self) -> None:
+        """Raise KeyboardInterrupt if Ctrl-C was pressed."""
+        if self.is_requested:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""How well a model does on the way: on each chunk before it is learnt, and on rows of their own."""
+"""Validation during training: scores of chunks before they are learnt, or of held-out rows."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -21,12 +21,13 @@ from tamis.training.record import State
 
 Validate = Literal["progressive"] | RowSource | tuple[Any, Any] | None
 PROGRESSIVE = "progressive"
-EVERY_ONE, THINNED = 16, 8
-FIRST = (256, 1024, 4096)  # rows at which the first chunk is cut
+SCORED_CHUNKS = 16  # the first chunks, all of which are scored
+SCORED_INTERVAL = 8  # of later chunks, one in so many is scored
+FIRST_CHUNK_CUTS = (256, 1024, 4096)  # rows at which the first chunk is cut
 
 
-class Judge:
-    """What `validate` asks for."""
+class Validator:
+    """Scores of a model during training, as the parameter `validate` requests."""
 
     def __init__(self, validate: Validate):
         self.progressive = isinstance(validate, str)
@@ -35,36 +36,45 @@ class Judge:
                 "validate must be None, 'progressive', a source of rows or (X, y). Got "
                 f"{validate!r}."
             )
-        self.held = None if isinstance(validate, str) else validate
+        self.held_out = None if isinstance(validate, str) else validate
         self.name = PROGRESSIVE if self.progressive else "none" if validate is None else "held out"
 
-    def wants(self, chunks: int) -> bool:
-        """Whether the chunk after so many is predicted: of a long stream one in eight."""
-        return self.progressive and (chunks < EVERY_ONE or chunks % THINNED == 0)
+    def is_scored(self, chunks: int) -> bool:
+        """Return whether the chunk after `chunks` others is scored; later one in eight is."""
+        return self.progressive and (chunks < SCORED_CHUNKS or chunks % SCORED_INTERVAL == 0)
 
-    def pieces(self, model: Any, chunk: Rows, state: State) -> Iterator[Rows]:
-        """The chunk; the very first one in growing pieces, so that most of a short file is judged.
-        Models that grow learn the same from pieces.
+    def split_first_chunk(self, model: Any, chunk: Rows, state: State) -> Iterator[Rows]:
+        """Yield the chunk; the very first one in growing pieces, so that most rows of a short file
+        are scored.
+
+        Models with `grow` learn the same from pieces.
         """
-        rows = chunk.X.shape[0]
-        if not self.progressive or state.chunks or not hasattr(model, "grow") or rows <= FIRST[0]:
+        n_rows = chunk.X.shape[0]
+        if (
+            not self.progressive
+            or state.chunks
+            or not hasattr(model, "grow")
+            or n_rows <= FIRST_CHUNK_CUTS[0]
+        ):
             yield chunk
             return
-        edges = [0, *(edge for edge in FIRST if edge < rows), rows]
+        edges = [0, *(edge for edge in FIRST_CHUNK_CUTS if edge < n_rows), n_rows]
         for begin, end in pairwise(edges):
-            here = slice(begin, end)
-            weights = None if chunk.weights is None else chunk.weights[here]
-            yield chunk._replace(X=chunk.X[here], targets=chunk.targets[here], weights=weights)
+            rows_of_piece = slice(begin, end)
+            weights = None if chunk.weights is None else chunk.weights[rows_of_piece]
+            yield chunk._replace(
+                X=chunk.X[rows_of_piece], targets=chunk.targets[rows_of_piece], weights=weights
+            )
 
-    def learns_anew(self, state: State) -> bool:
-        """Whether rows are judged on the way; those of later passes were seen in the first."""
+    def is_first_pass(self, state: State) -> bool:
+        """Return whether rows are scored; rows of later passes were learnt before."""
         return self.progressive and state.turn == 0
 
-    def before(self, model: Any, chunk: Rows, targets: Any, state: State) -> None:
-        """Predict the chunk, if the model can, and add its loss and that of guessing."""
+    def score_chunk(self, model: Any, chunk: Rows, targets: Any, state: State) -> None:
+        """Predict the chunk if the model can, and add its loss and that of the baseline."""
         if (
-            self.learns_anew(state)
-            and self.wants(state.chunks)
+            self.is_first_pass(state)
+            and self.is_scored(state.chunks)
             and hasattr(model, "n_features_in_")
         ):
             if not getattr(model, "grow", False) and chunk.X.shape[1] != model.n_features_in_:
@@ -72,30 +82,33 @@ class Judge:
             baseline = baseline_losses(state.met, _dense(targets), hasattr(model, "classes_"))
             add_losses(state.charged, losses(model, chunk.X, targets), baseline, chunk.weights)
 
-    def after(self, model: Any, chunk: Rows, targets: Any, state: State) -> None:
-        """Take in the targets that the baseline may know from now on."""
-        if self.learns_anew(state):
+    def add_targets(self, model: Any, chunk: Rows, targets: Any, state: State) -> None:
+        """Add the targets of a chunk to those that the baseline knows."""
+        if self.is_first_pass(state):
             update_baseline(state.met, targets, chunk.weights, hasattr(model, "classes_"))
 
-    def look(self, model: Any) -> dict:
-        """Error on the held-out rows."""
-        if self.held is None or not hasattr(model, "n_features_in_"):
+    def held_out_error(self, model: Any) -> dict:
+        """Return the error on the held-out rows as an entry of the history."""
+        if self.held_out is None or not hasattr(model, "n_features_in_"):
             return {}
-        return {"validation_error": error_on(model, self.held)}
+        return {"validation_error": error_on(model, self.held_out)}
 
 
 def error_on(model: Any, rows: RowSource | tuple[Any, Any]) -> float:
-    """Mean error on rows: share of wrong classes or labels, or mean squared difference."""
+    """Return the mean error on rows: fraction of wrong classes or labels, or mean squared
+    difference.
+    """
     chunks = ((chunk.X, chunk.targets) for chunk in rows) if isinstance(rows, RowSource) else [rows]
     total, count = 0.0, 0
     for X, targets in chunks:
-        given = losses(model, X, targets)
-        total, count = total + float(np.nansum(given)), count + int((~np.isnan(given)).sum())
+        row_errors = losses(model, X, targets)
+        total += float(np.nansum(row_errors))
+        count += int((~np.isnan(row_errors)).sum())
     return total / count if count else float("nan")
 
 
 def losses(model: Any, X: Any, targets: Any) -> np.ndarray:
-    """Loss of each row; nan for rows without a target."""
+    """Return the loss of each row; nan for rows without a target."""
     return row_losses(
         _dense(targets), model.predict(X), default_scoring(hasattr(model, "classes_"))
     )
@@ -107,46 +120,46 @@ def _dense(targets: Any) -> np.ndarray:
 
 # --------------------------------------------------------------------------- refusals
 def refuse_constant(model: Any, source: RowSource) -> None:
-    """Refuse a target that never changes, where a survey or a profile of the source knows it."""
+    """Refuse a constant target if a survey or a profile of the source knows it."""
     survey, values = source.surveyed, []
     if survey is not None and not survey.many and not survey.several:
         values = survey.classes
     target = None if source.layout is None else source.layout.find("target")
     if not values and target is not None and source.profile is not None:
-        found = source.profile.figures(target.name)
-        values = [value for value, _ in found.top] if found.distinct == 1 else []
+        summary = source.profile.figures(target.name)
+        values = [value for value, _ in summary.top] if summary.distinct == 1 else []
     if len(values) == 1:
         raise ValueError(constant(model, values[0]))
 
 
-class Ends:
-    """The least and the greatest target of a source whose numbers a new model learns."""
+class TargetRange:
+    """Minimum and maximum of the targets of a source that a new model learns."""
 
     def __init__(self, model: Any, source: RowSource | None):
-        self.looks = source is not None and not hasattr(model, "n_features_in_")
-        self.least, self.most, self.rows = np.inf, -np.inf, 0
-        if source is not None and self.looks:
+        self.is_active = source is not None and not hasattr(model, "n_features_in_")
+        self.minimum, self.maximum, self.rows = np.inf, -np.inf, 0
+        if source is not None and self.is_active:
             refuse_constant(model, source)
 
-    def meet(self, targets: Any) -> None:
-        """Look at the targets of a chunk."""
-        if self.looks and getattr(targets, "ndim", 0) == 1 and targets.dtype.kind in "fiu":
-            self.least = min(self.least, float(targets.min()))
-            self.most = max(self.most, float(targets.max()))
+    def add(self, targets: Any) -> None:
+        """Add the targets of a chunk."""
+        if self.is_active and getattr(targets, "ndim", 0) == 1 and targets.dtype.kind in "fiu":
+            self.minimum = min(self.minimum, float(targets.min()))
+            self.maximum = max(self.maximum, float(targets.max()))
             self.rows += len(targets)
 
     def refuse(self, model: Any) -> None:
-        """Refuse what was learnt from a target that never changed."""
+        """Refuse a model trained on a constant target."""
         classes = getattr(model, "classes_", None)
         several = getattr(model, "multilabel_", False)
         if classes is not None and len(classes) == 1 and not several:
             raise ValueError(constant(model, classes[0]))
-        if classes is None and self.rows > 1 and self.least == self.most:
-            raise ValueError(constant(model, self.least))
+        if classes is None and self.rows > 1 and self.minimum == self.maximum:
+            raise ValueError(constant(model, self.minimum))
 
 
 def constant(model: Any, value: Any) -> str:
-    """What is said of a target that never changes: of one class, what `fit` says."""
+    """Return the message about a constant target; for classifiers that of `fit`."""
     if not is_regressor(model):
         return one_class_message(type(model).__name__, value)
     return (

@@ -1,5 +1,7 @@
-"""Training by two readings, for models that ask for it: the first finds out what matters, the
-second keeps it, then the model is fitted.
+"""Training by two readings of the rows, for models that require all rows at once.
+
+The first reading gathers statistics of the columns, the second one stores the relevant columns,
+then the model is fitted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,67 +13,79 @@ from tamis.data.survey import Survey
 from tamis.system.progress import Progress
 from tamis.training.judge import refuse_constant
 
-MEMORY = 1000  # megabytes by default
-A_FIT = 4  # bytes of a fit for each byte of its rows
+MEMORY = 1000  # megabytes
+FIT_BYTES_RATIO = 4  # bytes of a fit for each byte of its rows
 
 
 def reads_twice(model: Any, rows: Iterable) -> bool:
-    """Whether a model asks for two readings, and the rows can be read so often."""
-    asks = getattr(model, "_reads_twice", None)
-    again = isinstance(rows, RowSource) or iter(rows) is not rows
-    return asks is not None and asks() and again
+    """Return whether a model requires two readings and the rows can be read twice."""
+    method = getattr(model, "_reads_twice", None)
+    is_rereadable = isinstance(rows, RowSource) or iter(rows) is not rows
+    return method is not None and method() and is_rereadable
 
 
 class Readings:
-    """Both readings and the fit of a walk's model."""
+    """Training of a model by two readings and a fit."""
 
-    def __init__(self, walk: Any, memory: int, progress: bool | str):
-        self.walk, self.model, self.source = walk, walk.model, walk.source
+    def __init__(self, trainer: Any, memory: int, progress: bool | str):
+        self.trainer, self.model, self.source = trainer, trainer.model, trainer.source
         self.memory, self.progress = memory * 10**6, progress
 
     def run(self) -> None:
-        """Read, read again, fit, and say what happened."""
-        first = self._first()
-        if self.walk.ends.looks:
+        """Read twice, fit, and write the history."""
+        statistics = self._first()
+        if self.trainer.target_range.is_active:
             refuse_constant(self.model, self.source)
         with Progress("looking at a sample", 0, self.progress):
-            kept = self.model._second_reading(first, self.memory)
-        del first  # sums of all columns, which nobody needs any more
+            second_reading = self.model._second_reading(statistics, self.memory)
+        del statistics  # free the sums of all columns
         for chunk in self._chunks("second reading"):
-            targets = self.walk._as_classes(chunk) if self.walk._wants_classes() else chunk.targets
-            kept.add(chunk._replace(targets=targets))
+            targets = (
+                self.trainer._as_classes(chunk) if self.trainer._takes_classes() else chunk.targets
+            )
+            second_reading.add(chunk._replace(targets=targets))
         with Progress("fit", 0, self.progress):
-            self.model._fit_kept(kept)
-        line = {"pass": 2, "rows": kept.rows_read, "columns": kept.n_kept, "fitted": kept.n_rows}
-        line |= {"nonzeros": len(self.model.support_), **self.walk.judge.look(self.model)}
-        self.model.train_history_ = [line]
+            self.model._fit_kept(second_reading)
+        entry = {
+            "pass": 2,
+            "rows": second_reading.rows_read,
+            "columns": second_reading.n_kept,
+            "fitted": second_reading.n_rows,
+        }
+        entry |= {
+            "nonzeros": len(self.model.support_),
+            **self.trainer.validator.held_out_error(self.model),
+        }
+        self.model.train_history_ = [entry]
         if self.source is not None:
             self.model.reading_ = self.source.schema
 
     def _first(self) -> Any:
-        """What the first reading found: that of a survey, where one was made for this model."""
+        """Return the statistics of the first reading, or of a survey made for this model."""
         if self.source is None:
-            first = self.model._first_reading(self.memory)
+            statistics = self.model._first_reading(self.memory)
             for chunk in self._chunks("first reading"):
-                first.add(chunk)
-            if first.contrasts is None:
+                statistics.add(chunk)
+            if statistics.contrasts is None:
                 raise ReadError("no rows: there is no chunk with a row in it.")
-            return first
+            return statistics
         survey = self.source.surveyed
         if survey is None or survey.beside is None:
             survey = first_reading(self.source, self.model, self.memory, self.progress)
-        first, survey.beside = survey.beside, None
-        return first
+        statistics, survey.beside = survey.beside, None
+        return statistics
 
     def _chunks(self, label: str) -> Iterator[Rows]:
-        """The chunks of a reading, under a bar."""
+        """Yield the chunks of a reading, with a progress bar."""
         total, rows = self.source.total if self.source else 0, 0
-        with Progress(label, total, self.progress) as bar:
-            for chunk in self.walk._chunks(None):
+        with Progress(label, total, self.progress) as progress_bar:
+            for chunk in self.trainer._chunks(None):
                 if chunk.X.shape[0]:
                     yield chunk
                 rows += chunk.X.shape[0]
-                bar.advance((self.source.done if self.source else 0) - bar.done, f"{rows:,} rows")
+                progress_bar.advance(
+                    (self.source.done if self.source else 0) - progress_bar.done, f"{rows:,} rows"
+                )
 
 
 def first_reading(
@@ -82,13 +96,14 @@ def first_reading(
     task: str | None = "model",
     columns: bool = False,
 ) -> Survey:
-    """A survey of a source in which a model looks on. Rows whose fit takes no more than `memory`
-    bytes stay for the second reading.
+    """Return a survey of a source with the statistics that a model needs.
+
+    Rows whose fit takes at most `memory` bytes stay in memory for the second reading.
     """
-    with Progress("first reading", source.total, progress) as bar:
+    with Progress("first reading", source.total, progress) as progress_bar:
         return source.survey(
             columns=columns,
             watch=lambda: model._first_reading(memory, task),
-            tell=lambda done: bar.advance(done - bar.done),
-            memory=memory // A_FIT,
+            tell=lambda done: progress_bar.advance(done - progress_bar.done),
+            memory=memory // FIT_BYTES_RATIO,
         )

@@ -1,4 +1,4 @@
-"""What `train` and `tamis fit` refuse before a row is read."""
+"""Checks of the options of `train` and `tamis fit`, before a row is read."""
 
 from typing import Any
 
@@ -15,24 +15,24 @@ def refuse_options(
     checkpoint: Any = None,
     validate: Any = None,
 ) -> None:
-    """Refuse numbers below 1, and what has a meaning for models alone that learn chunk by chunk;
-    `name` is that of the model, and `twice` says whether it reads the rows twice and then fits
-    them.
+    """Refuse numbers below 1, and options that are only for models that learn chunk by chunk.
+
+    `name` is that of the model; `twice` is whether it reads the rows twice and then fits them.
     """
     for parameter, value in (("passes", passes), ("every", every), ("memory", memory)):
         if value is not None and value < 1:
             raise ValueError(f"{option(parameter, value)} must be 1 or more.")
     if not twice:
         return
-    asked = {
+    uses_option = {
         option("passes", passes): passes > 1,
         option("checkpoint", ...): checkpoint is not None,
         option("validate", validate): isinstance(validate, str),
     }
-    for what, is_asked in asked.items():
-        if is_asked:
+    for option_text, is_used in uses_option.items():
+        if is_used:
             raise ValueError(
-                f"{what} is for models that learn chunk by chunk: {name} reads the rows twice and "
-                f"then fits them. Leave it out, or pass {option('stream', True)} for one that "
-                "learns from a stream."
+                f"{option_text} is for models that learn chunk by chunk: {name} reads the rows "
+                f"twice and then fits them. Leave it out, or pass {option('stream', True)} for "
+                "one that learns from a stream."
             )

@@ -1,7 +1,6 @@
-"""Words that are dates: how they are written, and what numbers they become.
+"""Dates in words: detection of their format, and their encoding as numbers.
 
-`DateEncoding` is the one description of that: rows are read by it, and exports to Python, SQL, ONNX
-and scorecards are written from it.
+Reading of rows and exports to Python, SQL, ONNX and scorecards all use `DateEncoding`.
 """
 
 import re
@@ -12,11 +11,15 @@ from typing import Any, NamedTuple
 from tamis.data.columns import date_parts
 from tamis.data.columns.date_parts import DAY, date_entries, part_name
 
-REMEMBERED = 1 << 15  # dates that were read last: a chunk looks at each of its own twice
-MONTHS_FROM = 31 * DAY  # a shorter span says nothing of months
-VALUES = {"month": range(1, 13), "weekday": range(7), "hour": range(24)}  # of parts, by kind
-# How dates are written: the sign between their fields, and the places of year, month and day; the
-# same signs may mean two orders.
+MAX_CACHED_DATES = 1 << 15  # cached dates: each date of a chunk is read twice
+MIN_MONTHS_SPAN = 31 * DAY  # seconds; a shorter range gets no columns for months
+VALUES = {
+    "month": range(1, 13),
+    "weekday": range(7),
+    "hour": range(24),
+}  # values of a part of a date
+# Formats of dates: the separator of their fields, and the positions of year, month and day. Two
+# formats may have the same separator.
 ORDERS = {
     "ymd": ("-", (0, 1, 2)),
     "y/m/d": ("/", (0, 1, 2)),
@@ -30,42 +33,42 @@ _TIME = (
 
 
 def _pattern(sign: str, order: tuple[int, ...]) -> re.Pattern:
-    """The pattern of dates with a sign between fields in an order."""
-    fields = [r"(\d{4})" if place == order[0] else r"(\d{1,2})" for place in range(3)]
+    """Return the pattern of dates with a separator and an order of fields."""
+    fields = [r"(\d{4})" if position == order[0] else r"(\d{1,2})" for position in range(3)]
     return re.compile(sign.replace(".", r"\.").join(fields) + _TIME)
 
 
-WRITTEN = {way: (_pattern(*order), order[1]) for way, order in ORDERS.items()}
+PATTERNS = {date_format: (_pattern(*order), order[1]) for date_format, order in ORDERS.items()}
 
 
-class When(NamedTuple):
-    """A date: seconds since 1970 (UTC where it says so), and month, weekday and hour as written."""
+class ParsedDate(NamedTuple):
+    """Date: seconds since 1970 (UTC if it has a time zone); month, weekday and hour as written."""
 
     seconds: float
     month: int
     weekday: int
     hour: int
-    clock: float  # seconds of the day
+    clock: float  # seconds since midnight
 
 
-@lru_cache(REMEMBERED)
-def read_date(word: str, written: str) -> When | None:
-    """A word as a date written in one way, or None."""
-    found = date_parts.read_date(word, (WRITTEN[written],))
-    return None if found is None else When(*found)
+@lru_cache(MAX_CACHED_DATES)
+def read_date(word: str, written: str) -> ParsedDate | None:
+    """Return a word as a date of one format, or None."""
+    fields = date_parts.read_date(word, (PATTERNS[written],))
+    return None if fields is None else ParsedDate(*fields)
 
 
-def read_as(word: str, written: str) -> When | None:
-    """A word as a date of a column: written as the others are, or year first, which is plain."""
+def read_as(word: str, written: str) -> ParsedDate | None:
+    """Return a word as a date of a column: in its format, or year first, which is unambiguous."""
     return read_date(word, written) or read_date(word, "ymd")
 
 
 class DateEncoding(NamedTuple):
-    """How a column of dates becomes columns of X.
+    """Encoding of a column of dates as columns of X.
 
     A date has a trend, which grows from 0 to 1 between the seconds `first` and `last` since 1970,
-    and a one for its month, its weekday and its hour, as it is written; `parts` are the columns of
-    these, by name.
+    and a one for its month, its weekday and its hour, as written; `parts` maps their names to
+    columns.
     """
 
     written: str
@@ -74,100 +77,111 @@ class DateEncoding(NamedTuple):
     parts: dict[str, int]
 
     @classmethod
-    def of_facts(cls, facts: dict[str, Any], parts: dict[str, int]) -> "DateEncoding":
-        """That of a column of a table, by the facts of the column."""
-        return cls(facts["written"], facts["first"], facts["last"], parts)
+    def of_facts(cls, params: dict[str, Any], parts: dict[str, int]) -> "DateEncoding":
+        """Return the encoding from the parameters of a table's column."""
+        return cls(params["written"], params["first"], params["last"], parts)
 
     @property
     def span(self) -> float:
-        """Seconds over which the trend grows; none where it is 0 all the time."""
+        """Seconds over which the trend grows; 0 if the trend is always 0."""
         return max(self.last - self.first, 0.0)
 
     @property
     def trend(self) -> int:
-        """The column of the trend, -1 for none."""
+        """Column of the trend, or -1."""
         return self.parts.get("trend", -1)
 
     def columns(self, kind: str) -> dict[int, int]:
-        """Columns of the parts of a kind, by their values in `VALUES`."""
+        """Return the columns of the parts of a kind, by their values in `VALUES`."""
         named = {value: part_name(kind, value) for value in VALUES[kind]}
         return {value: self.parts[name] for value, name in named.items() if name in self.parts}
 
     def entries(self, word: str) -> list[tuple[int, float]] | None:
-        """Columns and values of a date, -1 for a part without a column; None for no date."""
+        """Return (column, value) pairs of a date, with column -1 for a part without one; None if no
+        date.
+        """
         date = read_as(word, self.written)
         return None if date is None else date_entries(date, self.first, self.last, self.parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data: `ways` are patterns, and where year, month and day stand in
-        them. A date whose year is first is plain, however the others are written.
+        """Return the encoding as plain data, with patterns as `ways`.
+
+        Each of the `ways` has the positions of year, month and day in its pattern. Dates with the
+        year first are always accepted.
         """
-        ways = [WRITTEN[way] for way in dict.fromkeys((self.written, "ymd"))]
-        listed = [[pattern.pattern, list(order)] for pattern, order in ways]
+        date_formats = [
+            PATTERNS[date_format] for date_format in dict.fromkeys((self.written, "ymd"))
+        ]
+        listed = [[pattern.pattern, list(order)] for pattern, order in date_formats]
         return {"ways": listed, **self._asdict()}
 
 
-class Dates:
-    """What is known of a column as long as all its words are dates."""
+class DateDetector:
+    """Detector of the date formats that fit all words of a column."""
 
     def __init__(self) -> None:
-        self.ways = dict.fromkeys(WRITTEN)  # that fit all words so far
-        self.seen: dict[str, Seen] = {way: Seen() for way in WRITTEN}
+        self.date_formats = dict.fromkeys(PATTERNS)  # formats that fit all words so far
+        self.ranges: dict[str, DateRange] = {date_format: DateRange() for date_format in PATTERNS}
 
     def add(self, words: Iterable[str]) -> bool:
-        """Take in some words; False once no way of writing fits them all."""
+        """Add words; return False once no format fits all words."""
         for word in words:
-            for way in list(self.ways):
-                when = read_date(word, way)
-                if when is None:
-                    del self.ways[way]
+            for date_format in list(self.date_formats):
+                date = read_date(word, date_format)
+                if date is None:
+                    del self.date_formats[date_format]
                 else:
-                    self.seen[way].add(when)
-            if not self.ways:
+                    self.ranges[date_format].add(date)
+            if not self.date_formats:
                 return False
         return True
 
     @property
-    def guessed(self) -> bool:
-        """Whether months and days may be the other way round."""
-        return "m/d/y" in self.ways and "d/m/y" in self.ways
+    def is_order_ambiguous(self) -> bool:
+        """Whether month first and day first both fit all dates."""
+        return "m/d/y" in self.date_formats and "d/m/y" in self.date_formats
 
-    def facts(self) -> dict:
-        """How the column is read, as plain data: how dates are written, span, and its parts."""
-        way = next(iter(self.ways))
-        seen = self.seen[way]
+    def params(self) -> dict:
+        """Return the parameters of the column as plain data: format, range, and parts."""
+        date_format = next(iter(self.date_formats))
+        date_range = self.ranges[date_format]
         parts = ["trend"]
-        if seen.last - seen.first > MONTHS_FROM:
-            parts += [part_name("month", month) for month in sorted(seen.months)]
-        parts += [part_name("weekday", day) for day in sorted(seen.weekdays)]
-        if len(seen.clocks) > 1:
-            parts += [part_name("hour", hour) for hour in sorted(seen.hours)]
-        return {"written": way, "first": seen.first, "last": seen.last, "parts": parts}
+        if date_range.last - date_range.first > MIN_MONTHS_SPAN:
+            parts += [part_name("month", month) for month in sorted(date_range.months)]
+        parts += [part_name("weekday", day) for day in sorted(date_range.weekdays)]
+        if len(date_range.day_times) > 1:
+            parts += [part_name("hour", hour) for hour in sorted(date_range.hours)]
+        return {
+            "written": date_format,
+            "first": date_range.first,
+            "last": date_range.last,
+            "parts": parts,
+        }
 
 
-class Seen:
-    """The span of dates, and the parts that were met."""
+class DateRange:
+    """Range of dates, and the months, weekdays and hours that occur."""
 
     def __init__(self) -> None:
         self.first, self.last = float("inf"), float("-inf")
         self.months: set[int] = set()
         self.weekdays: set[int] = set()
         self.hours: set[int] = set()
-        self.clocks: set[float] = set()  # two are enough
+        self.day_times: set[float] = set()  # at most two
 
-    def add(self, when: When) -> None:
-        """One more date."""
-        self.first, self.last = min(self.first, when.seconds), max(self.last, when.seconds)
-        self.months.add(when.month)
-        self.weekdays.add(when.weekday)
-        self.hours.add(when.hour)
-        if len(self.clocks) < 2:
-            self.clocks.add(when.clock)
+    def add(self, date: ParsedDate) -> None:
+        """Add a date."""
+        self.first, self.last = min(self.first, date.seconds), max(self.last, date.seconds)
+        self.months.add(date.month)
+        self.weekdays.add(date.weekday)
+        self.hours.add(date.hour)
+        if len(self.day_times) < 2:
+            self.day_times.add(date.clock)
 
-    def merge(self, other: "Seen") -> None:
-        """All dates of another part."""
+    def merge(self, other: "DateRange") -> None:
+        """Add all dates of another range."""
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         self.months |= other.months
         self.weekdays |= other.weekdays
         self.hours |= other.hours
-        self.clocks |= other.clocks
+        self.day_times |= other.day_times

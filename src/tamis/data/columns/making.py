@@ -1,23 +1,24 @@
-"""The layout of a table: roles by what was asked, kinds by a first reading, or by the first rows
-where numbers alone are there.
+"""Build the layout of a table from the options of the user and the kinds of its columns.
+
+The kinds come from a profile of the whole table, or from its first rows if these hold numbers only.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 from tamis.data.columns import kinds as rules
-from tamis.data.columns.doubts import in_other_units
 from tamis.data.columns.profile import Figures, First, Profile
+from tamis.data.columns.suspicious_columns import spread_note
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import Options
 from tamis.data.rows import ReadError
-from tamis.data.streams import shown
+from tamis.data.streams import display_name
 from tamis.data.tables.layout import (
     DATE,
     FEATURES,
     IGNORED,
-    MOST_LEVELS,
+    MAX_LEVELS,
     NUMBER,
     TARGET,
     TEXT,
@@ -28,29 +29,38 @@ from tamis.data.tables.layout import (
 )
 from tamis.system.spelling import option, short
 
-LISTED = 10  # columns with gaps that are named
+MAX_LISTED_GAPS = 10  # columns with gaps that a message names
 GAPS = "rows with a gap are left out:"
 NO_TARGET = "rows without a target are left out:"
-SPELT = " In text, NA, NaN, null and None mean a gap, in any case: call a class otherwise."
-UNITS = "numbers are in units of their column's spread, and centred where most are not zero; pass "
+TARGET_GAP_HINT = (
+    " In text, NA, NaN, null and None mean a gap, in any case: call a class otherwise."
+)
+UNITS_NOTE = (
+    "numbers are in units of their column's spread, and centred where most are not zero; pass "
+)
 
 
-class Reading(Protocol):
-    """Who reads a table before its first chunk: this process, or many, a file each."""
+class TableReader(Protocol):
+    """Reader of a table before its first chunk, in this process or in several, one file each."""
 
     def look(self) -> list[First]:
-        """The first rows of every file."""
+        """Return the first rows of every file."""
 
-    def profile(self, columns: list[Column], may_turn: Callable[[str], bool]) -> Profile:
-        """Figures of all columns; numbers that hold words after all are turned into words."""
+    def profile(self, columns: list[Column], may_become_string: Callable[[str], bool]) -> Profile:
+        """Return the profile of all columns.
+
+        Numeric columns that hold strings in later rows become string columns if `may_become_string`
+        allows it.
+        """
 
     def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
-        """How many rows have each word of columns of texts."""
+        """Return the number of rows with each word of text columns."""
 
 
-class Local:
-    """Tables that this process reads one after the other. The first stays open after a look, so
-    that its profile goes on from there.
+class LocalFiles:
+    """Reader of files in this process, one after the other.
+
+    The first file stays open after `look`, and `profile` goes on from there.
     """
 
     def __init__(self, files: list[str], options: Options):
@@ -65,26 +75,26 @@ class Local:
             file.close()
 
     def look(self) -> list[First]:
-        """The first rows of every file."""
-        found = [self.reader.look(self.files[0], self.options, self.open_files)]
+        """Return the first rows of every file."""
+        heads = [self.reader.look(self.files[0], self.options, self.open_files)]
         for name in self.files[1:]:
-            with suppress(ReadError):  # said when it is read
-                found.append(self.reader.look(name, self.options))
-        return found
+            with suppress(ReadError):  # raised when the file is read
+                heads.append(self.reader.look(name, self.options))
+        return heads
 
-    def profile(self, columns: list[Column], may_turn: Callable[[str], bool]) -> Profile:
-        """Figures of all columns."""
+    def profile(self, columns: list[Column], may_become_string: Callable[[str], bool]) -> Profile:
+        """Return the profile of all columns."""
         return self.reader.read_profile(
-            self.files, self.options, columns, may_turn, self.open_files
+            self.files, self.options, columns, may_become_string, self.open_files
         )
 
     def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
-        """Words of texts."""
+        """Return the number of rows with each word of text columns."""
         return self.reader.read_texts(self.files, self.options, columns, names)
 
 
 def reader_of(format: str) -> Any:
-    """The module that reads tables of a format."""
+    """Return the module that reads tables of a format."""
     if format in ("csv", "tsv"):
         from tamis.data.tables import csv
 
@@ -94,252 +104,267 @@ def reader_of(format: str) -> Any:
     return arrow
 
 
-class Laid(NamedTuple):
-    """A layout, what was decided, and figures where all was read."""
+def lay_out(
+    files: list[str], options: Options, reader: TableReader
+) -> tuple[Layout, list[str], Profile | None]:
+    """Return the layout of files, notes about its decisions, and the profile if one was needed.
 
-    layout: Layout
-    told: list[str]
-    profile: Profile | None
-
-
-def lay_out(files: list[str], options: Options, reading: Reading) -> Laid:
-    """The layout of files, which need not be here. A column that holds words in the first rows of
-    any file holds words in all.
+    The reader may read the files elsewhere. A column that holds strings in the first rows of any
+    file is a string column in all.
     """
-    firsts = reading.look()
-    first = firsts[0]
-    heads = [zip(one.names, one.wordy, strict=True) for one in firsts]
-    wordy = {name for head in heads for name, words in head if words}
-    first = first._replace(wordy=[name in wordy for name in first.names])
-    asked = asked_roles(first.names, options, shown(files[0]))
+    heads = reader.look()
+    head = heads[0]
+    string_names = {
+        name
+        for head_of_file in heads
+        for name, is_string in zip(head_of_file.names, head_of_file.is_string, strict=True)
+        if is_string
+    }
+    head = head._replace(is_string=[name in string_names for name in head.names])
+    user_roles = roles_from_options(head.names, options, display_name(files[0]))
     columns = []
-    for name, worded in zip(first.names, first.wordy, strict=True):
-        role = asked.get(name, WORDS if worded or options.categorical == "all" else NUMBER)
-        words = role in (WORDS, DATE, TEXT) or (role != IGNORED and worded)
-        columns.append(Column(name, role, words and role != WEIGHT))
-    made = Making(columns, asked, options, shown(files[0]))
-    made.look_at(first)
-    if made.needs_all(first):
-        made.judge(reading.profile(columns, made.may_turn))
-        if texts := made.texts():
-            made.keep_texts(reading.texts(columns, texts))
-    notes = made.notes()
+    for name, is_string in zip(head.names, head.is_string, strict=True):
+        role = user_roles.get(name, WORDS if is_string or options.categorical == "all" else NUMBER)
+        is_string = role in (WORDS, DATE, TEXT) or (role != IGNORED and is_string)
+        columns.append(Column(name, role, is_string and role != WEIGHT))
+    builder = LayoutBuilder(columns, user_roles, options, display_name(files[0]))
+    builder.detect_texts(head)
+    if builder.needs_profile(head):
+        builder.set_kinds(reader.profile(columns, builder.may_become_string))
+        if text_names := builder.text_columns():
+            builder.set_vocabularies(reader.texts(columns, text_names))
+    notes = builder.notes()
     if options.units != "spread" and (
-        note := in_other_units(columns, made.profile or first.profile)
+        note := spread_note(columns, builder.profile or head.profile)
     ):
         notes.append(note)
-    return Laid(made.layout(), [*first.notes, *notes], made.profile)
+    return builder.layout(), [*head.notes, *notes], builder.profile
 
 
-class Making:
-    """Columns on their way to a layout."""
+class LayoutBuilder:
+    """Builder of a layout: roles and kinds of columns, their parameters, and notes."""
 
-    def __init__(self, columns: list[Column], asked: dict[str, str], options: Options, file: str):
-        self.columns, self.asked, self.options, self.file = columns, asked, options, file
+    def __init__(
+        self, columns: list[Column], user_roles: dict[str, str], options: Options, file: str
+    ):
+        self.columns, self.user_roles, self.options, self.file = columns, user_roles, options, file
         self.profile: Profile | None = None
         self.kinds: dict[str, str] = {}
 
-    def needs_all(self, first: First) -> bool:
-        """Whether the whole table is read before its first chunk."""
-        listed = any(c.role == WORDS for c in self.columns) and not self.options.hash_bits
-        dated = any(c.role == DATE for c in self.columns)
-        texts = any(c.role == TEXT for c in self.columns) and not self.options.hash_bits
-        spelt = any(c.role == NUMBER and c.words for c in self.columns)  # in a way to be found
-        found = listed or dated or texts or spelt
-        return found or self.options.units == "spread" or self._is_odd(first)
+    def needs_profile(self, head: First) -> bool:
+        """Return whether the whole table must be read before its first chunk."""
+        has_categories = any(c.role == WORDS for c in self.columns) and not self.options.hash_bits
+        has_dates = any(c.role == DATE for c in self.columns)
+        has_texts = any(c.role == TEXT for c in self.columns) and not self.options.hash_bits
+        # Their number format is detected from all values.
+        has_number_strings = any(c.role == NUMBER and c.words for c in self.columns)
+        needs_values = has_categories or has_dates or has_texts or has_number_strings
+        return needs_values or self.options.units == "spread" or self._is_odd(head)
 
-    def _is_odd(self, first: First) -> bool:
-        """Whether the first rows have gaps, or numbers that number the rows."""
+    def _is_odd(self, head: First) -> bool:
+        """Return whether the first rows have gaps, or numbers that count the rows."""
         for c in self.columns:
             if c.role != NUMBER or c.words:
                 continue
-            figures = first.profile.figures(c.name)
-            if figures.gaps and (self.options.missing == "error" or figures.gaps == figures.rows):
+            summary = head.profile.figures(c.name)
+            if summary.gaps and (self.options.missing == "error" or summary.gaps == summary.rows):
                 return True
-            if rules.kind_of(figures) == rules.IDENTIFIER and self.may_turn(c.name):
+            if rules.kind_of(summary) == rules.IDENTIFIER and self.may_become_string(c.name):
                 return True
         return False
 
-    def look_at(self, first: First) -> None:
-        """Texts by the first rows, where words are hashed and nothing else is read before."""
+    def detect_texts(self, head: First) -> None:
+        """Detect text columns by the first rows if words are hashed, as there may be no profile."""
         for c in self.columns if self.options.hash_bits else ():
-            if c.role == WORDS and c.name not in self.asked:
-                figures = first.profile.figures(c.name)
-                c.role = TEXT if rules.kind_of(figures) == TEXT else WORDS
+            if c.role == WORDS and c.name not in self.user_roles:
+                summary = head.profile.figures(c.name)
+                c.role = TEXT if rules.kind_of(summary) == TEXT else WORDS
 
-    def may_turn(self, name: str) -> bool:
-        """Whether a column of numbers may turn out to hold words."""
-        return name not in self.asked
+    def may_become_string(self, name: str) -> bool:
+        """Return whether a numeric column may become a string column."""
+        return name not in self.user_roles
 
-    def judge(self, profile: Profile) -> None:
-        """Kinds of all columns by figures of the whole table."""
-        if not profile.rows:  # which reading will say
+    def set_kinds(self, profile: Profile) -> None:
+        """Set the kinds of all columns by the profile of the whole table."""
+        if not profile.rows:  # reading reports it
             return
         self.profile, options = profile, self.options
         for c in self.columns:
             if c.role == IGNORED:
                 continue
-            figures = profile.figures(c.name)
+            summary = profile.figures(c.name)
             if c.role in (TARGET, WEIGHT):
-                self._judge_target(c, figures)
+                self._set_target_params(c, summary)
                 continue
-            if c.name not in self.asked and not (c.role == WORDS and options.categorical == "all"):
-                self.kinds[c.name] = rules.kind_of(figures, options.decimal)
+            if c.name not in self.user_roles and not (
+                c.role == WORDS and options.categorical == "all"
+            ):
+                self.kinds[c.name] = rules.kind_of(summary, options.decimal)
         if (
             all(kind == rules.CONSTANT for kind in self.kinds.values())
-            and not self.asked_features()
+            and not self.has_user_features()
         ):
-            self.kinds = {}  # better than nothing
+            self.kinds = {}  # constant columns are better than none
         for c in self.columns:
             if c.role in (IGNORED, TARGET, WEIGHT):
                 continue
-            figures = profile.figures(c.name)
+            summary = profile.figures(c.name)
             if (kind := self.kinds.get(c.name)) is not None:
                 c.role = kind if kind in FEATURES else IGNORED
             if c.role == WORDS and options.hash_bits:
                 continue
-            if c.role == WORDS and figures.distinct is None:
+            if c.role == WORDS and summary.distinct is None:
                 raise ReadError(
-                    f"{self.file}: more than {min(MOST_LEVELS, len(figures.levels)):,} different "
+                    f"{self.file}: more than {min(MAX_LEVELS, len(summary.levels)):,} different "
                     f"words in {short(c.name)}. Pass {option('hash_bits', 20)} to hash them, or "
                     f"{option('kinds', {c.name: 'skip'})}."
                 )
-            rules.settle(c, figures, options.rare, options.decimal)
+            rules.set_reading_params(c, summary, options.rare, options.decimal)
             if c.role == NUMBER and options.units == "spread":
-                rules.in_units(c, figures)
-        read = [c for c in self.columns if c.role != IGNORED or c.name in self.kinds]
-        profile.kinds = {c.name: self.kind(c) for c in read}
+                rules.set_standardization(c, summary)
+        read_columns = [c for c in self.columns if c.role != IGNORED or c.name in self.kinds]
+        profile.kinds = {c.name: self.kind(c) for c in read_columns}
         self._refuse_gaps()
 
-    def asked_features(self) -> bool:
-        """Whether the user named a column to learn from."""
-        return any(role in FEATURES for role in self.asked.values())
+    def has_user_features(self) -> bool:
+        """Return whether the user named a feature column."""
+        return any(role in FEATURES for role in self.user_roles.values())
 
     def kind(self, column: Column) -> str:
-        """What a column is, in words for users."""
-        found = self.kinds.get(column.name, column.role)
-        return {WORDS: "category", IGNORED: "skip"}.get(found, found)
+        """Return the kind of a column by the names that users know."""
+        kind_or_role = self.kinds.get(column.name, column.role)
+        return {WORDS: "category", IGNORED: "skip"}.get(kind_or_role, kind_or_role)
 
-    def _judge_target(self, column: Column, figures: Any) -> None:
-        """A target of true and false is one of 1 and 0, as in formats that have such a type."""
-        commas = figures.commas and self.options.decimal == ","
-        if column.words and (figures.flags or commas):
-            column.facts["as"] = "flags" if figures.flags else "commas"
+    def _set_target_params(self, column: Column, summary: Any) -> None:
+        """Set how strings of a target become numbers: true and false, or decimal commas."""
+        has_comma_numbers = summary.is_comma_number and self.options.decimal == ","
+        if column.words and (summary.is_truth_value or has_comma_numbers):
+            column.facts["as"] = "flags" if summary.is_truth_value else "commas"
 
-    def _gaps(self) -> list[tuple[Column, Figures]]:
-        """Columns with gaps; a text may be empty."""
+    def _columns_with_gaps(self) -> list[tuple[Column, Figures]]:
+        """Return the columns with gaps; texts may be empty."""
         if self.profile is None:
             return []
-        read = [c for c in self.columns if c.role not in (IGNORED, TEXT)]
-        return [(c, f) for c in read if (f := self.profile.figures(c.name)).gaps]
+        read_columns = [c for c in self.columns if c.role not in (IGNORED, TEXT)]
+        return [
+            (c, summary) for c in read_columns if (summary := self.profile.figures(c.name)).gaps
+        ]
 
     def _refuse_gaps(self) -> None:
-        """Refuse a table with gaps at once and by column, unless it was said what they mean."""
-        options, gaps = self.options, self._gaps()
+        """Refuse a table with gaps, by column, unless an option gives them a meaning."""
+        options, gaps = self.options, self._columns_with_gaps()
         if options.on_bad == "skip":
             return
-        for c, figures in gaps:
+        for c, summary in gaps:
             if c.role == WEIGHT or (c.role == TARGET and options.target is not False):
-                words = SPELT if c.role == TARGET and figures.levels else ""
+                hint = TARGET_GAP_HINT if c.role == TARGET and summary.levels else ""
                 raise ReadError(
-                    f"{self.file}: the {c.role} {c.name!r} is missing in {_counted(figures.gaps)}, "
-                    f"the first in {figures.where}; every row needs it. Remove these rows, or pass "
-                    f"{option('on_bad', 'skip')} to leave them out.{words}"
+                    f"{self.file}: the {c.role} {c.name!r} is missing in "
+                    f"{_count_rows(summary.gaps)}, the first in {summary.first_gap}; every row "
+                    f"needs it. Remove these rows, or pass {option('on_bad', 'skip')} to leave "
+                    f"them out.{hint}"
                 )
-        if options.missing == "error" and (said := _listed(gaps)):
+        if options.missing == "error" and (gap_list := _list_gaps(gaps)):
             raise ReadError(
-                f"{self.file}: gaps in {said}. Pass {option('missing', 'zero')} or "
+                f"{self.file}: gaps in {gap_list}. Pass {option('missing', 'zero')} or "
                 f"{option('missing', 'indicator')}, or fill them."
             )
 
-    def texts(self) -> list[str]:
-        """Columns of texts whose words are to be listed."""
+    def text_columns(self) -> list[str]:
+        """Prepare text columns; return those whose words are to be counted."""
         for c in self.columns:
             if c.role == TEXT:
                 c.words, c.facts["ngrams"] = True, self.options.ngrams
         return [c.name for c in self.columns if c.role == TEXT and not self.options.hash_bits]
 
-    def keep_texts(self, counts: dict[str, RowCounts]) -> None:
-        """Keep the words of texts."""
+    def set_vocabularies(self, counts: dict[str, RowCounts]) -> None:
+        """Set the vocabularies of text columns."""
         for c in self.columns:
             if c.name in counts:
-                c.facts |= counts[c.name].facts()
+                c.facts |= counts[c.name].params()
 
     def layout(self) -> Layout:
-        """The layout, of one column at least."""
+        """Return the layout; refuse one without features."""
         layout = Layout(self.columns, self.options.missing, self.options.hash_bits)
         if not layout.width:
             empty = {c.name: "text without words" for c in layout.features}
-            skipped = {name: "skipped" for name, role in self.asked.items() if role == IGNORED}
-            left_out = list((self.kinds | empty | skipped).items())[:10]
-            why = "; ".join(f"{short(name)} is {kind}" for name, kind in left_out)
+            skipped = {name: "skipped" for name, role in self.user_roles.items() if role == IGNORED}
+            first_left_out = list((self.kinds | empty | skipped).items())[:10]
+            reason = "; ".join(f"{short(name)} is {kind}" for name, kind in first_left_out)
             raise ReadError(
-                f"{self.file}: no column is left beside the target{f' ({why})' if why else ''}. "
-                f"Check {option('target')} and {option('ignore')}."
+                f"{self.file}: no column is left beside the "
+                f"target{f' ({reason})' if reason else ''}. Check {option('target')} and "
+                f"{option('ignore')}."
             )
         return layout
 
     def notes(self) -> list[str]:
-        """What was decided."""
+        """Return notes about the decisions."""
         if self.profile is None:
             return []
         hashed = bool(self.options.hash_bits)
-        notes = rules.notes_of(self.columns, self.kinds, self.profile, hashed)
-        if self.options.missing == "error" and (said := _listed(self._gaps())):
-            ways = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
-            notes.append(f"{GAPS} {said}. Pass {ways} to keep them")
-        for c, figures in self._gaps():
+        notes = rules.build_notes(self.columns, self.kinds, self.profile, hashed)
+        if self.options.missing == "error" and (gap_list := _list_gaps(self._columns_with_gaps())):
+            advice = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
+            notes.append(f"{GAPS} {gap_list}. Pass {advice} to keep them")
+        for c, summary in self._columns_with_gaps():
             if c.role == TARGET and self.options.target is not False:
-                gaps = f"{_counted(figures.gaps)}, the first in {figures.where}"
-                notes.append(f"{NO_TARGET} {short(c.name)} ({gaps})")
+                n_gaps = _count_rows(summary.gaps)
+                notes.append(
+                    f"{NO_TARGET} {short(c.name)} ({n_gaps}, the first in {summary.first_gap})"
+                )
         if any("spread" in c.facts for c in self.columns):
-            notes.append(f"{UNITS}{option('units', 'none')} to take them as they are")
+            notes.append(f"{UNITS_NOTE}{option('units', 'none')} to take them as they are")
         return notes
 
 
-def _counted(rows: int) -> str:
+def _count_rows(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
-def _listed(gaps: list[tuple[Column, Figures]]) -> str:
-    """How many gaps columns of features have, and where the first is."""
-    said = [
-        f"{short(c.name)} ({_counted(figures.gaps)}, the first in {figures.where})"
-        for c, figures in gaps
+def _list_gaps(gaps: list[tuple[Column, Figures]]) -> str:
+    """Return the numbers of gaps of feature columns, and where the first ones are."""
+    items = [
+        f"{short(c.name)} ({_count_rows(summary.gaps)}, the first in {summary.first_gap})"
+        for c, summary in gaps
         if c.role in FEATURES
     ]
-    more = f" and {len(said) - LISTED} more columns" if len(said) > LISTED else ""
-    return ", ".join(said[:LISTED]) + more
+    more = (
+        f" and {len(items) - MAX_LISTED_GAPS} more columns" if len(items) > MAX_LISTED_GAPS else ""
+    )
+    return ", ".join(items[:MAX_LISTED_GAPS]) + more
 
 
-# --------------------------------------------------------------------------- what was asked
-def asked_roles(names: list[str], options: Options, file: str) -> dict[str, str]:
-    """Roles that the options name."""
-    known = set(names)
+# --------------------------------------------------------------------------- options
+def roles_from_options(names: list[str], options: Options, file: str) -> dict[str, str]:
+    """Return the roles of the columns that the options name."""
+    known_names = set(names)
 
-    def named(wanted: Any, what: str) -> str:
-        return wanted if wanted in known else _numbered(names, wanted, what, file)
+    def column_name(column: Any, parameter: str) -> str:
+        if column in known_names:
+            return column
+        return _column_by_number(names, column, parameter, file)
 
-    roles = {named(one, "ignore"): IGNORED for one in options.ignore}
+    roles = {column_name(column, "ignore"): IGNORED for column in options.ignore}
     if not isinstance(options.categorical, str):
-        roles |= {named(one, "categorical"): WORDS for one in options.categorical}
-    for one, kind in options.kinds:
-        roles[named(one, "kinds")] = rules.ASKED[kind]
+        roles |= {column_name(column, "categorical"): WORDS for column in options.categorical}
+    for column, kind in options.kinds:
+        roles[column_name(column, "kinds")] = rules.ROLES_BY_KIND[kind]
     if options.weight is not None:
-        roles[named(options.weight, "weight")] = WEIGHT
+        roles[column_name(options.weight, "weight")] = WEIGHT
     if options.target is not False:
-        roles[named(-1 if options.target is None else options.target, "target")] = TARGET
+        roles[column_name(-1 if options.target is None else options.target, "target")] = TARGET
     return roles
 
 
-def _numbered(names: list[str], wanted: Any, what: str, file: str) -> str:
-    """A column by its number."""
-    digits = isinstance(wanted, str) and wanted.lstrip("-").isdigit()
-    if (digits or isinstance(wanted, int)) and -len(names) <= int(wanted) < len(names):
-        return names[int(wanted)]
-    listed = ", ".join(map(repr, short(names[:10])))
-    listed += ", ..." if len(names) > 10 else ""
+def _column_by_number(names: list[str], requested: Any, parameter: str, file: str) -> str:
+    """Return the name of a column by its number."""
+    is_number = isinstance(requested, str) and requested.lstrip("-").isdigit()
+    if (is_number or isinstance(requested, int)) and -len(names) <= int(requested) < len(names):
+        return names[int(requested)]
+    first_names = ", ".join(map(repr, short(names[:10])))
+    first_names += ", ..." if len(names) > 10 else ""
     raise ReadError(
-        f"{file}: {option(what, wanted)} is no column of this table; the columns are {listed}. "
-        "Pass a name, or a number from 0."
+        f"{file}: {option(parameter, requested)} is no column of this table; the columns are "
+        f"{first_names}. Pass a name, or a number from 0."
     )

@@ -1,4 +1,4 @@
-"""A table as a transformer: what the command line does to a file, for a frame in a Pipeline."""
+"""`Table`: encode frames like files of tables, as a transformer for pipelines."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
@@ -19,15 +19,16 @@ from tamis.system.threads import locked
 
 @estimator
 class Table(Transformer):
-    """Transformer of tables as they are: words, dates, texts and numbers into sparse columns.
+    """Transformer of tables with words, dates, texts and numbers into sparse columns.
 
     Choose it for pandas and Polars frames, dicts of columns and lists of dicts that hold more than
     numbers; for files larger than memory `open_rows` does the same chunk by chunk, and `tamis fit`
     does it to a file.
 
-    It finds what each column is and says so in `notes_`: numbers in units of their spread,
-    categories as a column a level (rare ones share one), dates as parts and a trend, texts as
-    weighted words; identifiers and columns that are empty or the same in all rows are left out.
+    It detects the kind of each column and reports it in `notes_`: numbers in units of their
+    standard deviation, categories as one column per level (rare levels share one), dates as parts
+    and a trend, texts as TF-IDF values of words; identifiers and columns that are empty or constant
+    are left out.
 
     {parameters}
 
@@ -59,25 +60,25 @@ class Table(Transformer):
     kinds: dict | None = parameter(
         None,
         [dict, None],
-        'What columns are, where it is not as found: "number", "category", "date", "text" or '
-        '"skip", by name.',
+        'Kinds of columns, by name, that replace the detected ones: "number", "category", '
+        '"date", "text" or "skip".',
     )
     missing: Literal["error", "zero", "indicator"] = parameter(
         "error",
         [one_of("error", "zero", "indicator")],
-        "What a gap means: an error, a zero, or a zero and a one in a column ``name=missing``.",
+        "Meaning of a gap: an error, a zero, or a zero and a one in a column ``name=missing``.",
     )
     units: Literal["none", "spread"] = parameter(
         "spread",
         [one_of("none", "spread")],
-        "Whether numbers are divided by the spread of their column, and centred where less than "
-        "half of them are zero.",
+        "Whether numbers are divided by the standard deviation of their column, and centred if "
+        "less than half of them are zero.",
     )
     hash_bits: int | None = parameter(
         None, [at_least(1), None], "Hash words into 2^hash_bits columns; None lists them."
     )
     ngrams: int = parameter(
-        1, [at_least(1)], "Longest run of words of a text that has a column of its own."
+        1, [at_least(1)], "Longest sequence of words of a text that has a column."
     )
     rare: int | None = parameter(
         None,
@@ -87,24 +88,24 @@ class Table(Transformer):
     _contents: ClassVar[dict] = {"layout_": plain(), "kinds_": plain(), "notes_": plain()}
     _attributes: ClassVar[str] = """\
         kinds_ : dict
-            What each column was found or said to be.
+            Kind of each column, detected or given.
         notes_ : list of str
-            What was decided that you would want to know.
+            Notes about the decisions.
         layout_ : dict
-            What the columns become, as plain data.
+            Columns of the result, as plain data.
         n_features_in_ : int
             Number of columns of the table.
         feature_names_in_ : ndarray of str
-            Their names, where the table had them."""
+            Their names, if the table has names."""
 
     @locked
     def fit(self, X, y=None):
-        """Find what the columns are.
+        """Detect the kinds of the columns.
 
         Parameters
         ----------
         X : frame, dict of columns, list of dicts, or array of shape (n_samples, n_features)
-            The table. A sparse matrix is made dense: it is for models as it is.
+            The table. A sparse matrix is made dense; models take it without this class.
         y : None
             Not used.
 
@@ -114,7 +115,7 @@ class Table(Transformer):
         """
         self._validate_params()
         check_kinds(self.kinds)
-        X = self._taken(X, reset=True)
+        X = self._checked_table(X, reset=True)
         options = Options(
             "frame",
             target=False,
@@ -125,35 +126,37 @@ class Table(Transformer):
             rare=self.rare,
             ngrams=self.ngrams,
         )
-        made = frames.lay_out_frame(X, options)
-        self.layout_ = made.layout().to_dict()
-        self.notes_ = made.notes()
-        self.kinds_ = {c.name: made.kind(c) for c in made.columns}
+        builder = frames.build_frame_layout(X, options)
+        self.layout_ = builder.layout().to_dict()
+        self.notes_ = builder.notes()
+        self.kinds_ = {c.name: builder.kind(c) for c in builder.columns}
         return self
 
     def transform(self, X) -> sp.csr_array:
-        """The table as sparse columns.
+        """Return the table as sparse columns.
 
         Parameters
         ----------
         X : frame, dict of columns, list of dicts, or array of shape (n_samples, n_features)
-            Rows of the same columns; more columns are left out. In pandas frames scikit-learn asks
-            for the same columns in the same order.
+            Rows of the same columns; further columns are left out. For pandas frames scikit-learn
+            requires the same columns in the same order.
 
         Returns
         -------
         X_new : CSR array of shape (n_samples, n_columns)
         """
         check_is_fitted(self)
-        return frames.rows_of(self._taken(X, reset=False), Layout.from_dict(self.layout_))
+        return frames.encode_frame(
+            self._checked_table(X, reset=False), Layout.from_dict(self.layout_)
+        )
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Names of the columns that come out.
+        """Return the names of the columns of the result.
 
         Parameters
         ----------
         input_features : None or array-like of str
-            The names of the columns that went in, if at all.
+            Names of the columns of the table.
 
         Returns
         -------
@@ -172,12 +175,12 @@ class Table(Transformer):
         return np.array(Layout.from_dict(self.layout_).names(), dtype=object)
 
     def inverse(self, columns: Iterable[str | int]) -> list[str]:
-        """The columns of the table that columns of the result come from.
+        """Return the columns of the table that columns of the result come from.
 
         Parameters
         ----------
         columns : iterable of str or int
-            Names or numbers of columns that come out.
+            Names or numbers of columns of the result.
 
         Returns
         -------
@@ -186,28 +189,28 @@ class Table(Transformer):
         check_is_fitted(self)
         layout = Layout.from_dict(self.layout_)
         names, sources = layout.names(), layout.sources()
-        places = {name: k for k, name in enumerate(names)}
-        found = []
-        for one in columns:
-            at = places.get(one, -1) if isinstance(one, str) else int(one)
-            if not 0 <= at < len(names):
-                raise ValueError(f"{one!r} is no column that comes out of this table.")
-            if at >= len(sources):
-                raise ValueError(f"{names[at]!r} holds words of several columns.")
-            found.append(sources[at])
-        return found
+        indices = {name: k for k, name in enumerate(names)}
+        source_names = []
+        for column in columns:
+            index = indices.get(column, -1) if isinstance(column, str) else int(column)
+            if not 0 <= index < len(names):
+                raise ValueError(f"{column!r} is no column that comes out of this table.")
+            if index >= len(sources):
+                raise ValueError(f"{names[index]!r} holds words of several columns.")
+            source_names.append(sources[index])
+        return source_names
 
-    def _taken(self, X, *, reset: bool) -> Any:
-        """The table with its names and width looked at, as scikit-learn does."""
+    def _checked_table(self, X, *, reset: bool) -> Any:
+        """Return the table after scikit-learn's checks of names and width."""
         refuse_collection(type(self).__name__, X)
         if not frames.is_frame(X):
             options: dict[str, Any] = {"reset": reset, "dtype": None, "accept_sparse": "csr"}
             finite = "allow-nan" if self.missing != "error" else True
             with np.errstate(invalid="ignore", over="ignore"):
-                whole = validate_data(self, X, **options, ensure_all_finite=False)
-                if whole.dtype.kind in "fc":
+                validated = validate_data(self, X, **options, ensure_all_finite=False)
+                if validated.dtype.kind in "fc":
                     validate_data(self, X, **options, ensure_all_finite=finite)
-            return dense(whole, "X")
+            return dense(validated, "X")
         names = list(frames.columns_of(X))
         if reset:
             self.n_features_in_ = len(names)

@@ -1,8 +1,7 @@
-"""Parquet and Arrow IPC through pyarrow, batch by batch, by the same layout as CSV.
+"""Read Parquet and Arrow IPC with pyarrow, batch by batch, by the same layout as CSV.
 
-A file may say anything of its buffers, and pyarrow follows an offset wherever it points. So each
-batch is validated in full before a value is read; that takes a few hundredths of the time of
-reading.
+A file may have invalid offsets, which pyarrow follows. So each batch is validated in full before a
+value is read; that takes a few hundredths of the reading time.
 """
 
 import os
@@ -15,9 +14,9 @@ import numpy as np
 from tamis.data.columns.profile import First, Profile
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import Options
-from tamis.data.rows import Context, Misplaced, Position, ReadError, Rows, foreign
-from tamis.data.streams import shown
-from tamis.data.tables.chunks import chunk_of, gap_sentence, without
+from tamis.data.rows import Position, PositionError, ReadError, ReaderState, Rows, convert_errors
+from tamis.data.streams import display_name
+from tamis.data.tables.chunks import drop_rows, encode_chunk, gap_message
 from tamis.data.tables.frames import Field
 from tamis.data.tables.layout import (
     FEATURES,
@@ -29,14 +28,14 @@ from tamis.data.tables.layout import (
     WORDS,
     Column,
     Layout,
-    Part,
-    Words,
+    StringColumn,
+    TableChunk,
 )
 from tamis.data.tables.values import is_gap, seconds_of, word_of
 from tamis.system.spelling import option, short
 
-NAT = -(1 << 63)  # NumPy's missing time, as a number
-LOOKED_AT = 200  # rows that are looked at before all others
+MISSING_TIME = -(1 << 63)  # NumPy's missing time, as a number
+HEAD_ROWS = 200  # rows whose profile `look` returns
 
 
 def _pyarrow() -> Any:
@@ -50,34 +49,33 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _guarded(name: str, options: Options, row: int = 0):
-    """What pyarrow raises on a damaged file, as a ReadError that says where it was."""
+def _reading_errors(name: str, options: Options, row: int = 0):
+    """Convert errors of pyarrow on a damaged file to ReadError with the row."""
     where = f", after row {row}" if row else ""
-    return foreign(
-        f"{shown(name)}{where}: it cannot be read as {options.format}",
+    return convert_errors(
+        f"{display_name(name)}{where}: it cannot be read as {options.format}",
         f"Copy it again, or pass {option('format', ...)}",
     )
 
 
 def batches(name: str, options: Options) -> Generator[Any]:
-    """Record batches of at most `chunk_rows` rows, their offsets, codes and texts found sound."""
-    found, done = _batches(name, options), 0
+    """Yield validated record batches of at most `chunk_rows` rows."""
+    raw_batches, n_rows = _raw_batches(name, options), 0
     while True:
-        with _guarded(name, options, done):
-            batch = next(found, None)
+        with _reading_errors(name, options, n_rows):
+            batch = next(raw_batches, None)
             if batch is None:
                 return
             batch.validate(full=True)
-            _ = [
-                (field.name, str(field.type)) for field in batch.schema
-            ]  # where these are damaged they are no UTF-8
+            # Damaged names and types are no UTF-8, which raises here.
+            _ = [(field.name, str(field.type)) for field in batch.schema]
         for start in range(0, batch.num_rows, options.chunk_rows):
             yield batch.slice(start, options.chunk_rows)
-        done += batch.num_rows
+        n_rows += batch.num_rows
 
 
-def _batches(name: str, options: Options) -> Iterator[Any]:
-    """Record batches as the file has them."""
+def _raw_batches(name: str, options: Options) -> Iterator[Any]:
+    """Yield record batches as the file has them."""
     arrow = _pyarrow()
     if options.format == "parquet":
         import pyarrow.parquet
@@ -111,21 +109,22 @@ OpenFiles = dict[str, Generator[Any]]  # batches, by name
 
 
 def look(name: str, options: Options, open_files: OpenFiles | None = None) -> First:
-    """Names of the columns, and what they hold by their types and the first rows. The file stays
-    open, at its first batch, where `open_files` takes it.
+    """Return names and types of the columns, and a profile of the first rows.
+
+    The file stays open at its first batch if `open_files` is given.
     """
-    rest = batches(name, options)
-    batch = next(rest, None)
+    remaining = batches(name, options)
+    batch = next(remaining, None)
     if open_files is None:
-        rest.close()
+        remaining.close()
     elif batch is not None:
-        open_files[name] = _with_first(batch, rest)
+        open_files[name] = _prepend(batch, remaining)
     if batch is None:
-        raise ReadError(f"{shown(name)}: no rows; the file is empty. Check the name.")
+        raise ReadError(f"{display_name(name)}: no rows; the file is empty. Check the name.")
     schema = batch.schema
     if len(set(schema.names)) < len(schema.names):
         raise ReadError(
-            f"{shown(name)}: two columns have the same name. Names must differ; rename one."
+            f"{display_name(name)}: two columns have the same name. Names must differ; rename one."
         )
     types = _pyarrow().types
     skipped = {*options.ignore, *(name for name, kind in options.kinds if kind == "skip")}
@@ -133,82 +132,87 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
         nested = types.is_nested(field.type) and not types.is_dictionary(field.type)
         if nested and field.name not in skipped:
             raise ReadError(
-                f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number "
-                f"and no word. Pass {option('ignore', [field.name])}."
+                f"{display_name(name)}: column {field.name!r} is of type {field.type}, which is "
+                f"no number and no word. Pass {option('ignore', [field.name])}."
             )
-    wordy = [not _is_number(field.type) or types.is_boolean(field.type) for field in schema]
+    is_string = [not _is_number(field.type) or types.is_boolean(field.type) for field in schema]
     columns = [
-        Column(field.name, WORDS if words else NUMBER, words)
-        for field, words in zip(schema, wordy, strict=True)
+        Column(field.name, WORDS if flag else NUMBER, flag)
+        for field, flag in zip(schema, is_string, strict=True)
         if field.name not in skipped
     ]
-    profile = _profile_of(columns, options)
-    with _guarded(name, options):
-        profile.add(part_of(batch.slice(0, LOOKED_AT), columns, shown(name)), 1, False)
-    return First(list(schema.names), wordy, [], profile)
+    profile = _empty_profile(columns, options)
+    with _reading_errors(name, options):
+        profile.add(batch_chunk(batch.slice(0, HEAD_ROWS), columns, display_name(name)), 1, False)
+    return First(list(schema.names), is_string, [], profile)
 
 
-def _with_first(batch: Any, rest: Generator[Any]) -> Generator[Any]:
-    """A batch that was looked at, and those after it."""
+def _prepend(batch: Any, remaining: Generator[Any]) -> Generator[Any]:
+    """Yield a batch that was read already, and those after it."""
     yield batch
     del batch
-    yield from rest
+    yield from remaining
 
 
-def _profile_of(columns: list[Column], options: Options) -> Profile:
-    """An empty profile of the columns that are read."""
-    read = [c for c in columns if c.role != IGNORED]
-    numeric, wordy = ([c.name for c in read if c.words == words] for words in (False, True))
-    return Profile(numeric, wordy, options.decimal)
+def _empty_profile(columns: list[Column], options: Options) -> Profile:
+    """Return an empty profile of the columns that are read."""
+    read_columns = [c for c in columns if c.role != IGNORED]
+    numeric, string_names = (
+        [c.name for c in read_columns if c.words == is_string] for is_string in (False, True)
+    )
+    return Profile(numeric, string_names, options.decimal)
 
 
 def read_profile(
     files: list[str],
     options: Options,
     columns: list[Column],
-    may_turn: Callable[[str], bool],
+    may_become_string: Callable[[str], bool],
     open_files: OpenFiles | None = None,
 ) -> Profile:
-    """Figures of all columns. `open_files` are those that a look has left open."""
+    """Return the profile of all columns; `open_files` are those that `look` left open."""
     open_files = {} if open_files is None else open_files
-    profile = _profile_of(columns, options)
+    profile = _empty_profile(columns, options)
     for name in files:
         for batch in open_files.pop(name, None) or batches(name, options):
-            with _guarded(name, options):
-                profile.add(part_of(batch, columns, shown(name)), 1, False)
+            with _reading_errors(name, options):
+                profile.add(batch_chunk(batch, columns, display_name(name)), 1, False)
     return profile
 
 
 def read_texts(
     files: list[str], options: Options, columns: list[Column], names: list[str]
 ) -> dict[str, RowCounts]:
-    """How many rows have each word of columns of texts."""
-    found = {name: RowCounts(options.ngrams) for name in names}
+    """Return the number of rows with each word of text columns."""
+    row_counts = {name: RowCounts(options.ngrams) for name in names}
     for file in files:
         for batch in batches(file, options):
-            with _guarded(file, options):
-                for name, counts in found.items():
-                    counts.add(*_words(batch.column(name)))
-    return found
+            with _reading_errors(file, options):
+                for name, counts in row_counts.items():
+                    counts.add(*_string_column(batch.column(name)))
+    return row_counts
 
 
-def _words(array) -> Words:
-    """Codes and words of a column."""
+def _string_column(array) -> StringColumn:
+    """Return codes and words of a column."""
     arrow = _pyarrow()
-    if str(array.type) == "string_view":  # which not all of pyarrow knows
+    if str(array.type) == "string_view":  # not supported by all functions of pyarrow
         array = array.cast(arrow.large_string())
-    # A missing word may have a code of its own.
+    # A missing word may have a code.
     if arrow.types.is_dictionary(array.type) and array.dictionary.null_count:
         array = array.dictionary_decode()
     if not arrow.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    return Words(_to_numpy(array.indices.cast(arrow.int64()), -1), _value_words(array.dictionary))
+    return StringColumn(
+        _to_numpy(array.indices.cast(arrow.int64()), -1), _to_strings(array.dictionary)
+    )
 
 
 def _to_numpy(array, gap: float) -> np.ndarray:
-    """Numbers of 64 bits with `gap` where one is missing: a view of the batch where none is.
+    """Return numbers of 64 bits with `gap` for missing ones: a view of the batch if none is
+    missing.
 
-    pyarrow's own `to_numpy` and `fill_null` import pandas, 30 MB that no command needs.
+    pyarrow's `to_numpy` and `fill_null` import pandas, which takes 30 MB.
     """
     stop, (valid, numbers) = array.offset + len(array), array.buffers()
     if not stop:
@@ -220,126 +224,137 @@ def _to_numpy(array, gap: float) -> np.ndarray:
     return np.where(bits[array.offset :], values, gap)
 
 
-def _value_words(values) -> list[str]:
-    """Values as words."""
+def _to_strings(values) -> list[str]:
+    """Return values as words."""
     arrow = _pyarrow()
     if arrow.types.is_timestamp(values.type):
-        coarse = arrow.timestamp("us", values.type.tz)
-        with suppress(arrow.ArrowInvalid):  # nanoseconds that count: pandas knows them
-            values = values.cast(coarse)
+        microseconds = arrow.timestamp("us", values.type.tz)
+        with suppress(arrow.ArrowInvalid):  # nonzero nanoseconds need pandas
+            values = values.cast(microseconds)
         try:
             return [word_of(value) for value in values.to_pylist()]
-        except ValueError:  # where there is no pandas
-            values = values.cast(coarse, safe=False)
+        except ValueError:  # without pandas
+            values = values.cast(microseconds, safe=False)
     return [word_of(value) for value in values.to_pylist()]
 
 
-def _without(words: Words, gaps: tuple[str, ...]) -> Words:
-    """The words with those of `gaps` missing."""
-    lost = np.array([*(is_gap(word, gaps) for word in words.vocabulary), True])
-    return Words(np.where(lost[words.codes], -1, words.codes), words.vocabulary)
+def _mark_gaps(column: StringColumn, gaps: tuple[str, ...]) -> StringColumn:
+    """Return a string column in which the words `gaps` are missing."""
+    is_missing = np.array([*(is_gap(word, gaps) for word in column.vocabulary), True])
+    return StringColumn(np.where(is_missing[column.codes], -1, column.codes), column.vocabulary)
 
 
-def _numbers(array, column: str, name: str, gaps: tuple[str, ...]) -> np.ndarray:
-    """A column of numbers, nan where one is missing."""
+def _to_numbers(array, column: str, name: str, gaps: tuple[str, ...]) -> np.ndarray:
+    """Return a column of numbers, nan for missing ones."""
     if not _is_number(array.type):
         try:
             return Field(column, array, gaps).floats()
         except ReadError as error:
             raise ReadError(f"{name}: {error}") from None
     if _pyarrow().types.is_duration(array.type):
-        whole = _to_numpy(array.cast(_pyarrow().int64()), NAT)
-        return seconds_of(whole.view(f"m8[{array.type.unit}]"))
+        durations = _to_numpy(array.cast(_pyarrow().int64()), MISSING_TIME)
+        return seconds_of(durations.view(f"m8[{array.type.unit}]"))
     return _to_numpy(array.cast(_pyarrow().float64(), safe=False), np.nan)
 
 
-def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> Part:
-    """A batch by column; words of `gaps` are missing values."""
-    names, numbers, words = [], [], {}
-    places = {column: k for k, column in enumerate(batch.schema.names)}
+def batch_chunk(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> TableChunk:
+    """Return a batch as a table chunk; the words `gaps` are missing values."""
+    names, numbers, strings = [], [], {}
+    indices = {column: k for k, column in enumerate(batch.schema.names)}
     for c in columns:
         if c.role == IGNORED:
             continue
-        if c.name not in places:
+        if c.name not in indices:
             if c.role in FEATURES:
                 raise ReadError(
                     f"{name}: column {short(c.name)!r} is missing; the model needs it. The file "
                     f"has {', '.join(short(batch.schema.names[:10]))}."
                 )
             continue
-        array = batch.column(places[c.name])
+        array = batch.column(indices[c.name])
         if c.words:
-            words[c.name] = _without(_words(array), gaps) if gaps else _words(array)
+            strings[c.name] = (
+                _mark_gaps(_string_column(array), gaps) if gaps else _string_column(array)
+            )
         else:
             names.append(c.name)
-            numbers.append(_numbers(array, c.name, name, gaps))
+            numbers.append(_to_numbers(array, c.name, name, gaps))
     matrix = np.column_stack(numbers) if numbers else np.empty((batch.num_rows, 0))
-    return Part(matrix, names, words)
+    return TableChunk(matrix, names, strings)
 
 
 class ArrowReader:
-    """Chunks of one file after the other."""
+    """Reader of chunks of Parquet and Arrow files."""
 
-    def __init__(self, options: Options, context: Context, layout: Layout):
-        self.options, self.context, self.layout = options, context, layout
+    def __init__(self, options: Options, state: ReaderState, layout: Layout):
+        self.options, self.state, self.layout = options, state, layout
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on."""
-        size, done, before = os.path.getsize(name), 0, position.rows - position.offset
+        """Yield chunks of a file from a position on."""
+        file_bytes, rows_read = os.path.getsize(name), 0
+        rows_before = position.rows - position.offset
         for batch in batches(name, self.options):
-            start, done = done, done + batch.num_rows
-            if start < position.offset < done:
-                raise Misplaced.row(shown(name), position.offset)
+            start, rows_read = rows_read, rows_read + batch.num_rows
+            if start < position.offset < rows_read:
+                raise PositionError.for_row(display_name(name), position.offset)
             if start < position.offset or not batch.num_rows:
                 continue
-            with _guarded(name, self.options, start):
-                part = self._part(batch, shown(name), start)
-            after = Position(position.file, done, 1, before + done, self.layout.width)
-            rows = chunk_of(
-                part, self.layout, self.options, self.context, start + 1, shown(name), after
+            with _reading_errors(name, self.options, start):
+                chunk = self._to_chunk(batch, display_name(name), start)
+            next_position = Position(
+                position.file, rows_read, 1, rows_before + rows_read, self.layout.width
             )
-            yield rows, min(size, size * done // max(done + 1, 1))
-        if done < position.offset:
-            raise Misplaced.row(shown(name), position.offset)
+            rows = encode_chunk(
+                chunk,
+                self.layout,
+                self.options,
+                self.state,
+                start + 1,
+                display_name(name),
+                next_position,
+            )
+            yield rows, min(file_bytes, file_bytes * rows_read // max(rows_read + 1, 1))
+        if rows_read < position.offset:
+            raise PositionError.for_row(display_name(name), position.offset)
 
-    def words(self, name: str) -> Iterator[dict[str, Words]]:
-        """The columns of words of each chunk."""
-        wordy = [c.name for c in self.layout.columns if c.role in (WORDS, TEXT)]
+    def words(self, name: str) -> Iterator[dict[str, StringColumn]]:
+        """Yield the string columns of each chunk."""
+        string_names = [c.name for c in self.layout.columns if c.role in (WORDS, TEXT)]
         for batch in batches(name, self.options):
-            with _guarded(name, self.options):
-                found = {column: _words(batch.column(column)) for column in wordy}
-            yield found
+            with _reading_errors(name, self.options):
+                strings = {column: _string_column(batch.column(column)) for column in string_names}
+            yield strings
 
-    def _part(self, batch, name: str, start: int) -> Part:
-        """A batch by column, without the rows that are refused."""
-        part = part_of(batch, self.layout.columns, name, self.options.gaps)
+    def _to_chunk(self, batch, name: str, start: int) -> TableChunk:
+        """Return a batch as a table chunk without the rows that are refused."""
+        chunk = batch_chunk(batch, self.layout.columns, name, self.options.gaps)
         roles = {c.name: c.role for c in self.layout.columns}
-        gone, bad = {}, np.zeros(batch.num_rows, bool)
-        for column, words in part.words.items():
+        gap_rows, is_bad = {}, np.zeros(batch.num_rows, bool)
+        for column, strings_of_column in chunk.strings.items():
             if roles[column] != TEXT:
-                gone[column] = words.codes < 0
-        for k, column in enumerate(part.names):
-            values = part.numbers[:, k]
-            gone[column] = np.isnan(values)
+                gap_rows[column] = strings_of_column.codes < 0
+        for k, column in enumerate(chunk.numeric_names):
+            values = chunk.numbers[:, k]
+            gap_rows[column] = np.isnan(values)
             rule = f"in column {short(column)!r} is not finite; all numbers must be. Replace it."
-            self._refuse(np.isinf(values), bad, name, start, rule, values)
+            self._refuse(np.isinf(values), is_bad, name, start, rule, values)
             if roles[column] == WEIGHT:
                 rule = (
                     f"in column {short(column)!r} is negative; weights must be 0 or more. Mend "
                     "it, or leave the row out."
                 )
-                self._refuse(values < 0, bad, name, start, rule, values)
+                self._refuse(values < 0, is_bad, name, start, rule, values)
         if self.layout.missing == "error":
-            for column, rows in gone.items():
+            for column, rows in gap_rows.items():
                 if roles[column] == TARGET and self.options.target is False:
                     continue
-                said = gap_sentence(column, roles[column], self.options)
-                self._refuse(rows, bad, name, start, said)
-        return without(part, bad, self.context)
+                message = gap_message(column, roles[column], self.options)
+                self._refuse(rows, is_bad, name, start, message)
+        return drop_rows(chunk, is_bad, self.state)
 
-    def _refuse(self, wrong, bad, name: str, start: int, rule: str, values=None) -> None:
-        """Refuse the rows with something wrong, once each, except those that are bad already."""
-        for row in np.flatnonzero(wrong & ~bad):
-            said = rule if values is None else f"{values[row]} {rule}"
-            self.context.refuse(f"{name}, row {start + row + 1}: {said}")
-        bad |= wrong
+    def _refuse(self, is_wrong, is_bad, name: str, start: int, rule: str, values=None) -> None:
+        """Refuse the wrong rows that are not bad already."""
+        for row in np.flatnonzero(is_wrong & ~is_bad):
+            message = rule if values is None else f"{values[row]} {rule}"
+            self.state.refuse(f"{name}, row {start + row + 1}: {message}")
+        is_bad |= is_wrong

@@ -1,4 +1,4 @@
-"""CSV and TSV with a header: fields by the layout, in chunks."""
+"""Read CSV and TSV with a header: records by the layout, in chunks."""
 
 import csv
 import re
@@ -10,9 +10,9 @@ import numpy as np
 from tamis.data.columns.profile import First, Profile
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import CHUNK_BYTES, Options
-from tamis.data.rows import Context, Position, ReadError, Rows, place_of, quoted
+from tamis.data.rows import Position, ReadError, ReaderState, Rows, location, quote_word
 from tamis.data.tables import csv_scan as scan
-from tamis.data.tables.chunks import chunk_of, gap_sentence
+from tamis.data.tables.chunks import encode_chunk, gap_message
 from tamis.data.tables.layout import (
     FEATURES,
     IGNORED,
@@ -22,22 +22,19 @@ from tamis.data.tables.layout import (
     WORDS,
     Column,
     Layout,
-    Part,
-    Words,
+    StringColumn,
+    TableChunk,
 )
 from tamis.data.tables.values import GAPS
-from tamis.data.text.window import NUL, Window
+from tamis.data.text.window import NUL_MESSAGE, Window
 from tamis.system.spelling import option, short
 
-LOOKED_AT = 200  # rows that decide whether a column looks like numbers
-WIDE_ROWS, FIELD_BYTES, WIDE_BYTES = 16, 8, 1 << 25  # of a chunk of a table of many columns
-DELIMITERS = (",", ";", "\t", "|")
-BAD_LINES = 1000  # lines with a word in a column of numbers, all columns of which are looked at
-_RULES = {
-    scan.FIELDS: "the record has more than {width} fields, as many as the header. Quote fields "
-    "that hold the delimiter, or pass another.",
-    scan.TOO_FEW: "the record has {column} fields, the header {width}. Quote fields that hold the "
-    "delimiter, or pass another.",
+HEAD_ROWS = 200  # rows that decide whether a column is numeric
+_MESSAGES = {
+    scan.TOO_MANY_FIELDS: "the record has more than {width} fields, as many as the header. Quote "
+    "fields that hold the delimiter, or pass another.",
+    scan.TOO_FEW_FIELDS: "the record has {column} fields, the header {width}. Quote fields that "
+    "hold the delimiter, or pass another.",
     scan.BAD_NUMBER: "{word!r} in column {name!r} is no number. Pass {categorical} if the column "
     "holds words.",
     scan.NOT_FINITE: "{word!r} in column {name!r} is not finite; all numbers must be. Replace it, "
@@ -55,7 +52,7 @@ OpenFiles = dict[str, "CsvFile"]  # by name
 
 
 class CsvFile:
-    """An open CSV file: the names in its header, its delimiter, and a window at its records."""
+    """Open CSV file: names in its header, delimiter, and a window at its records."""
 
     def __init__(self, name: str, options: Options):
         self.window = Window(name, options)
@@ -66,229 +63,236 @@ class CsvFile:
             raise
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.window.close()
 
 
 class CsvReader:
-    """Chunks of one CSV file after the other, by a layout."""
+    """Reader of chunks of CSV files by a layout."""
 
-    def __init__(self, options: Options, context: Context, layout: Layout):
-        self.options, self.context, self.layout = options, context, layout
-        self.records = RecordReader(options, context, layout.columns, layout.missing == "error")
+    def __init__(self, options: Options, state: ReaderState, layout: Layout):
+        self.options, self.state, self.layout = options, state, layout
+        self.records = RecordReader(options, state, layout.columns, layout.missing == "error")
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on, each with the bytes of the file read so far."""
-        for part, first, window, rows in self.records.parts(name, position):
+        """Yield (chunk, bytes of the file read so far) from a position on."""
+        for chunk, first_line, window, n_rows in self.records.chunks(name, position):
             after = Position(
-                position.file, window.offset, window.line, position.rows + rows, self.layout.width
+                position.file,
+                window.offset,
+                window.line,
+                position.rows + n_rows,
+                self.layout.width,
             )
             yield (
-                chunk_of(part, self.layout, self.options, self.context, first, window.name, after),
-                window.done(),
+                encode_chunk(
+                    chunk, self.layout, self.options, self.state, first_line, window.name, after
+                ),
+                window.bytes_read(),
             )
 
-    def words(self, name: str) -> Iterator[dict[str, Words]]:
-        """The columns of words of each chunk."""
-        for part, *_ in self.records.parts(name, Position()):
-            yield part.words
+    def words(self, name: str) -> Iterator[dict[str, StringColumn]]:
+        """Yield the string columns of each chunk."""
+        for chunk, *_ in self.records.chunks(name, Position()):
+            yield chunk.strings
 
 
 class RecordReader:
-    """Records of CSV files as parts of a table, by the roles of their columns; where `strict`, a
-    missing field is refused.
-    """
+    """Reader of records of CSV files as table chunks; `refuse_gaps` refuses missing fields."""
 
     def __init__(
-        self, options: Options, context: Context, columns: list[Column], strict: bool = False
+        self, options: Options, state: ReaderState, columns: list[Column], refuse_gaps: bool = False
     ):
-        self.options, self.context = options, context
-        self.columns, self.strict = columns, strict
-        self.arrays: dict = {}
+        self.options, self.state = options, state
+        self.columns, self.refuse_gaps = columns, refuse_gaps
+        self.buffers: dict = {}
         self.undecoded: dict[str, None] = {}  # columns with words in another encoding
-        self.not_numbers: set[str] = set()  # columns of numbers with words
-        self.looks = 0  # lines left of which all columns are looked at for such words
+        self.not_numbers: set[str] = set()  # numeric columns with words
+        self.lines_to_inspect = 0  # lines that are still searched for all such columns
 
-    def parts(
+    def chunks(
         self, name: str, position: Position, file: CsvFile | None = None
-    ) -> Iterator[tuple[Part, int, Window, int]]:
-        """Chunks as parts of a table: (part, line of its first row, window, rows so far). `file` is
-        the file where it is open already.
-        """
+    ) -> Iterator[tuple[TableChunk, int, Window, int]]:
+        """Yield (table chunk, line of its first row, window, rows so far); `file` may be open."""
         file = file or CsvFile(name, self.options)
         window = file.window
         try:
-            self.arrange(file)
+            self.assign_columns(file)
             if position.offset:
                 window.close()
                 window = Window(name, self.options, position.offset, position.line)
-            total, usual = 0, bytes_of_chunk(file.names, self.options)
-            least = usual
-            while (stop := window.lines(least)) > window.begin:
-                first, begin = window.line, window.begin
+            n_rows, chunk_bytes = 0, chunk_bytes_of(file.names, self.options)
+            min_bytes = chunk_bytes
+            while (stop := window.find_line_end(min_bytes)) > window.begin:
+                first_line, chunk_start = window.line, window.begin
                 count = self.scan(window, stop)
                 if count:
-                    total += count
-                    yield self.part(window, count), first, window, total
-                # A record longer than the chunk (a quoted text with line ends): look further.
-                least = 2 * (stop - begin) if window.begin == begin else usual
-                if window.begin == begin and stop - begin > window.longest:
-                    window.too_long("record", begin)
+                    n_rows += count
+                    yield self._table_chunk(window, count), first_line, window, n_rows
+                # A record longer than the chunk (a quoted text with line ends): read more.
+                min_bytes = 2 * (stop - chunk_start) if window.begin == chunk_start else chunk_bytes
+                if window.begin == chunk_start and stop - chunk_start > window.max_bytes:
+                    window.too_long("record", chunk_start)
             if window.failure:
-                self.context.refuse(f"{window.name}, line {window.line}: {window.failure}.")
+                self.state.refuse(f"{window.name}, line {window.line}: {window.failure}.")
         finally:
             window.close()
 
     # ------------------------------------------------------------------ one chunk
-    def arrange(self, file: CsvFile) -> None:
-        """Where the fields of each column of a file go."""
+    def assign_columns(self, file: CsvFile) -> None:
+        """Assign the fields of a file to columns of numbers and of words."""
         header, self.delimiter = file.names, file.delimiter
-        known, held = {c.name: c for c in self.columns}, set(header)
+        columns_by_name, header_names = {c.name: c for c in self.columns}, set(header)
         for c in self.columns:
-            if c.name not in held and c.role in FEATURES:
+            if c.name not in header_names and c.role in FEATURES:
                 raise ReadError(
                     f"{file.window.name}, line 1: column {short(c.name)!r} is missing; the model "
                     f"needs it. The header has {', '.join(short(header[:10]))}."
                 )
         self.numeric: list[str] = []
-        self.wordy: list[str] = []
+        self.string_names: list[str] = []
         kinds, slots = [], []
         for column in header:
-            role = known[column].role if column in known else IGNORED
-            words = column in known and known[column].words
-            kind = {IGNORED: scan.IGNORED, WEIGHT: scan.WEIGHT}.get(role, scan.NUMBER)
-            if words and role != IGNORED:
-                kind = scan.TEXT if role == TEXT else scan.WORD
-            into = self.wordy if kind in (scan.WORD, scan.TEXT) else self.numeric
-            kinds.append(kind)
-            slots.append(len(into))
-            if kind != scan.IGNORED:
-                into.append(column)
+            role = columns_by_name[column].role if column in columns_by_name else IGNORED
+            is_string = column in columns_by_name and columns_by_name[column].words
+            field_kind = {IGNORED: scan.IGNORED, WEIGHT: scan.WEIGHT}.get(role, scan.NUMBER)
+            if is_string and role != IGNORED:
+                field_kind = scan.TEXT if role == TEXT else scan.WORD
+            group = self.string_names if field_kind in (scan.WORD, scan.TEXT) else self.numeric
+            kinds.append(field_kind)
+            slots.append(len(group))
+            if field_kind != scan.IGNORED:
+                group.append(column)
         self.header = header
-        self.kinds, self.slots = np.array(kinds, np.int64), np.array(slots, np.int64)
+        self.field_kinds, self.slots = np.array(kinds, np.int64), np.array(slots, np.int64)
 
-    def _room(self, rows: int) -> None:
-        """Arrays for a chunk."""
+    def _allocate(self, rows: int) -> None:
+        """Allocate buffers for a chunk."""
         if (
-            not self.arrays
-            or len(self.arrays["numbers"]) < rows
-            or self.arrays["numbers"].shape[1] != len(self.numeric)
+            not self.buffers
+            or len(self.buffers["numbers"]) < rows
+            or self.buffers["numbers"].shape[1] != len(self.numeric)
         ):
-            shape = (rows, len(self.wordy))
-            self.arrays = {  # in the order of the scan
+            shape = (rows, len(self.string_names))
+            self.buffers = {  # in the order of `scan_csv`
                 "numbers": np.empty((rows, len(self.numeric))),
                 "hashes": np.empty(shape, np.uint64),
                 "starts": np.empty(shape, np.int64),
                 "lengths": np.empty(shape, np.int64),
-                "marks": np.empty((1024, 4), np.int64),
+                "fallback_spans": np.empty((1024, 4), np.int64),
             }
 
-    def scan(self, window: Window, stop: int, most: int | None = None) -> int:
-        """Read up to `most` records; return how many there are."""
-        most = min(
-            most or self.options.chunk_rows, (stop - window.begin) // max(len(self.header), 1) + 1
+    def scan(self, window: Window, stop: int, max_rows: int | None = None) -> int:
+        """Read up to `max_rows` records into the buffers; return their number."""
+        max_rows = min(
+            max_rows or self.options.chunk_rows,
+            (stop - window.begin) // max(len(self.header), 1) + 1,
         )
-        self._room(most)
-        a, rows, at, line = self.arrays, 0, window.begin, window.line
+        self._allocate(max_rows)
+        buffers, rows, pos, line = self.buffers, 0, window.begin, window.line
         delimiter = np.uint8(ord(self.delimiter))
-        while at < stop and rows < most:
-            until = window.clean(at, stop)  # a line with a NUL byte is not scanned
-            if until == at:
-                self.context.refuse(
-                    f"{window.name}, line {line}, column {window.store.index(0, at) - at + 1}: "
-                    f"{NUL}"
+        while pos < stop and rows < max_rows:
+            scan_end = window.find_nul(pos, stop)  # a line with a NUL byte is not scanned
+            if scan_end == pos:
+                self.state.refuse(
+                    f"{window.name}, line {line}, column {window.buffer.index(0, pos) - pos + 1}: "
+                    f"{NUL_MESSAGE}"
                 )
-                self.context.skip_line(rows)
-                at, line = window.store.index(b"\n", at) + 1, line + 1
+                self.state.skip_line(rows)
+                pos, line = window.buffer.index(b"\n", pos) + 1, line + 1
                 continue
-            given = (
+            arguments = (
                 window.text,
-                np.uint64(at),
-                np.uint64(until),
-                np.uint64(most),
+                np.uint64(pos),
+                np.uint64(scan_end),
+                np.uint64(max_rows),
                 delimiter,
-                self.strict,
-                self.kinds,
+                self.refuse_gaps,
+                self.field_kinds,
                 self.slots,
                 np.uint64(rows),
             )
-            found = scan.scan_csv(*given, np.uint64(0), tuple(a.values()))
-            at, lines, after, unsure, reason, fault, column = (int(v) for v in found)
-            line, before, rows = line + lines, rows, after
-            for row, slot, start, end in a["marks"][:unsure].tolist():
-                a["numbers"][row, slot] = float(bytes(window.text[start:end]))
-            if reason == scan.FULL and rows == before:
-                a["marks"] = np.empty((2 * len(a["marks"]), 4), np.int64)
+            result = scan.scan_csv(*arguments, np.uint64(0), tuple(buffers.values()))
+            pos, lines, n_rows, n_fallback, reason, error_pos, column = (int(v) for v in result)
+            line, rows_before, rows = line + lines, rows, n_rows
+            for row, slot, start, end in buffers["fallback_spans"][:n_fallback].tolist():
+                buffers["numbers"][row, slot] = float(bytes(window.text[start:end]))
+            if reason == scan.FULL and rows == rows_before:
+                buffers["fallback_spans"] = np.empty(
+                    (2 * len(buffers["fallback_spans"]), 4), np.int64
+                )
             if reason in (scan.DONE, scan.FULL):
                 continue
             if (
                 reason == scan.OPEN_QUOTE
-                and until == stop
-                and not (window.ended and stop == window.end)
+                and scan_end == stop
+                and not (window.at_end and stop == window.end)
             ):
-                break  # the record goes on behind this chunk
-            self._refuse(window, at, fault, line, reason, column)
-            self.context.skip_line(rows)
-            at = window.store.index(b"\n", fault if reason != scan.OPEN_QUOTE else at) + 1
+                break  # the record continues after this chunk
+            self._refuse(window, pos, error_pos, line, reason, column)
+            self.state.skip_line(rows)
+            pos = window.buffer.index(b"\n", error_pos if reason != scan.OPEN_QUOTE else pos) + 1
             line += 1
-        window.advance(at, line - window.line)
+        window.advance(pos, line - window.line)
         return rows
 
-    def _refuse(self, window, at, fault, line, reason, column) -> None:
-        """Say what is wrong with a record."""
-        where = place_of(window.name, line, at, fault)
+    def _refuse(self, window, pos, error_pos, line, reason, column) -> None:
+        """Refuse a record with a message about what is wrong."""
+        message_start = location(window.name, line, pos, error_pos)
         name = self.header[column] if column < len(self.header) else ""
         word = ""
         if reason == scan.BAD_NUMBER:
             self.not_numbers.add(name)
-            if self.looks:
-                self.looks -= 1
-                self.not_numbers.update(self._not_numbers(window, at))
+            if self.lines_to_inspect:
+                self.lines_to_inspect -= 1
+                self.not_numbers.update(self._not_numbers(window, pos))
         if reason != scan.MISSING:
-            word = quoted(window.text, fault).split(self.delimiter)[0]
+            word = quote_word(window.text, error_pos).split(self.delimiter)[0]
         if reason == scan.MISSING:
             role = next(c.role for c in self.columns if c.name == name)
-            rule = gap_sentence(name, role, self.options)
+            message = gap_message(name, role, self.options)
         else:
             width = len(self.header)
-            said = {"word": word, "name": short(name), "column": column, "width": width}
-            rule = _RULES[reason].format(**said, categorical=option("categorical", [name]))
-        self.context.refuse(f"{where}: {rule}")
+            fields = {"word": word, "name": short(name), "column": column, "width": width}
+            message = _MESSAGES[reason].format(**fields, categorical=option("categorical", [name]))
+        self.state.refuse(f"{message_start}: {message}")
 
-    def _not_numbers(self, window: Window, at: int) -> Iterator[str]:
-        """Columns of numbers in which a record has words; the scan stops at the first."""
-        stop = window.store.index(b"\n", at) + 1
-        line = bytes(window.store[at:stop]).decode("latin-1")
+    def _not_numbers(self, window: Window, pos: int) -> Iterator[str]:
+        """Yield the numeric columns with words in a record; the scan stops at the first."""
+        stop = window.buffer.index(b"\n", pos) + 1
+        line = bytes(window.buffer[pos:stop]).decode("latin-1")
         try:
             fields = next(csv.reader([line], delimiter=self.delimiter))
         except csv.Error:
             return
-        for name, kind, word in zip(self.header, self.kinds.tolist(), fields, strict=False):
+        for name, kind, word in zip(self.header, self.field_kinds.tolist(), fields, strict=False):
             if kind == scan.NUMBER and not (_is_number(word) or word.strip().lower() in GAPS):
                 yield name
 
-    def part(self, window: Window, count: int) -> Part:
-        """What a chunk holds, by column."""
-        a = self.arrays
-        words = {}
-        for k, name in enumerate(self.wordy):
+    def _table_chunk(self, window: Window, count: int) -> TableChunk:
+        """Return the records in the buffers by column."""
+        buffers = self.buffers
+        strings = {}
+        for k, name in enumerate(self.string_names):
             hashes, firsts, codes = np.unique(
-                a["hashes"][:count, k], return_index=True, return_inverse=True
+                buffers["hashes"][:count, k], return_index=True, return_inverse=True
             )
             spans = zip(
-                a["starts"][firsts, k].tolist(), a["lengths"][firsts, k].tolist(), strict=True
+                buffers["starts"][firsts, k].tolist(),
+                buffers["lengths"][firsts, k].tolist(),
+                strict=True,
             )
             vocabulary = [
-                self._decoded(name, bytes(window.store[start : start + abs(length)]), length < 0)
+                self._decode(name, bytes(window.buffer[start : start + abs(length)]), length < 0)
                 for start, length in spans
             ]
             if len(hashes) and hashes[0] == 0:  # missing
                 codes, vocabulary = codes - 1, vocabulary[1:]
-            words[name] = Words(codes, vocabulary)
-        return Part(a["numbers"][:count], self.numeric, words)
+            strings[name] = StringColumn(codes, vocabulary)
+        return TableChunk(buffers["numbers"][:count], self.numeric, strings)
 
-    def _decoded(self, name: str, raw: bytes, escaped: bool) -> str:
-        """A word; bytes of another encoding are written out."""
+    def _decode(self, name: str, raw: bytes, escaped: bool) -> str:
+        """Return a word; bytes of another encoding become escapes."""
         try:
             word = raw.decode(self.options.encoding)
         except UnicodeDecodeError:
@@ -297,24 +301,30 @@ class RecordReader:
         return word.replace('""', '"') if escaped else word
 
 
-def bytes_of_chunk(names: list[str], options: Options) -> int:
-    """How much of a file is read at once: several rows, since each column has a cost of its own."""
-    wanted = WIDE_ROWS * FIELD_BYTES * len(names)
-    return options.chunk_bytes if wanted <= CHUNK_BYTES else min(wanted, WIDE_BYTES)
+_WIDE_ROWS, _FIELD_BYTES, _MAX_WIDE_BYTES = 16, 8, 1 << 25  # of a chunk with many columns
+
+
+def chunk_bytes_of(names: list[str], options: Options) -> int:
+    """Return the bytes of a chunk: wide tables get several rows, as each column has a cost."""
+    wide_bytes = _WIDE_ROWS * _FIELD_BYTES * len(names)
+    return options.chunk_bytes if wide_bytes <= CHUNK_BYTES else min(wide_bytes, _MAX_WIDE_BYTES)
 
 
 # --------------------------------------------------------------------------- before the first chunk
-def delimiter_of(header: str) -> str:
-    """What parts the fields of a header: the sign met most outside quotes, a comma in doubt."""
-    bare = re.sub(r'"[^"]*"', "", header)
-    return max(DELIMITERS, key=bare.count)
+DELIMITERS = (",", ";", "\t", "|")
+
+
+def detect_delimiter(header: str) -> str:
+    """Return the delimiter that occurs most often outside quotes in a header; a comma in a tie."""
+    unquoted = re.sub(r'"[^"]*"', "", header)
+    return max(DELIMITERS, key=unquoted.count)
 
 
 def read_header(window: Window, options: Options) -> tuple[list[str], str]:
-    """The names in the first line, and the delimiter."""
-    stop = window.lines(1)
+    """Return the names in the first line, and the delimiter."""
+    stop = window.find_line_end(1)
     line = (
-        bytes(window.store[window.begin : stop])
+        bytes(window.buffer[window.begin : stop])
         .decode(options.encoding, "backslashreplace")
         .rstrip("\r\n")
     )
@@ -324,8 +334,8 @@ def read_header(window: Window, options: Options) -> tuple[list[str], str]:
             "The first line must name the columns."
         )
     if "\0" in line:
-        raise ReadError(f"{window.name}, line 1: {NUL}")
-    delimiter = options.delimiter or delimiter_of(line)
+        raise ReadError(f"{window.name}, line 1: {NUL_MESSAGE}")
+    delimiter = options.delimiter or detect_delimiter(line)
     try:
         fields = next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
@@ -334,10 +344,10 @@ def read_header(window: Window, options: Options) -> tuple[list[str], str]:
             "its quotes, and that it is one line."
         ) from None
     names = [name.strip() for name in fields]
-    if len(names) == 1 and not options.drop:  # a model of one column needs no target
+    if len(names) == 1 and not options.drop:  # a model with one column needs no target
         raise ReadError(
             f"{window.name}, line 1: one column only, {short(names[0])!r}. Pass "
-            f"{option('delimiter', ...)} if another character parts the fields."
+            f"{option('delimiter', ...)} if another character separates the fields."
         )
     if all(_is_number(name) for name in names):
         raise ReadError(
@@ -345,9 +355,9 @@ def read_header(window: Window, options: Options) -> tuple[list[str], str]:
             "with the columns' names first."
         )
     if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
+        repeated = Counter(names).most_common(1)[0][0]
         raise ReadError(
-            f"{window.name}, line 1: two columns are named {short(twice)!r}. Names must differ; "
+            f"{window.name}, line 1: two columns are named {short(repeated)!r}. Names must differ; "
             "rename one."
         )
     window.advance(stop, 1)
@@ -363,22 +373,23 @@ def _is_number(word: str) -> bool:
 
 
 def look(name: str, options: Options, open_files: OpenFiles | None = None) -> First:
-    """Names of the columns, and what they hold by the first rows. The file stays open, at its first
-    record, where `open_files` takes it.
+    """Return names and types of the columns from the first rows.
+
+    The file stays open at its first record if `open_files` is given.
     """
     file = CsvFile(name, options)
     names, window = file.names, file.window
     try:
         reader = RecordReader(
-            options, Context(skip=True), [Column(one, WORDS, True) for one in names]
+            options, ReaderState(skip=True), [Column(column, WORDS, True) for column in names]
         )
-        reader.arrange(file)
-        reader._room(1)
-        count, stop = 0, window.lines(bytes_of_chunk(names, options))
+        reader.assign_columns(file)
+        reader._allocate(1)
+        count, stop = 0, window.find_line_end(chunk_bytes_of(names, options))
         with window.restoring_position():
             if stop > window.begin:
-                count = reader.scan(window, stop, LOOKED_AT)
-            part = reader.part(window, count)
+                count = reader.scan(window, stop, HEAD_ROWS)
+            chunk = reader._table_chunk(window, count)
     except BaseException:
         file.close()
         raise
@@ -386,72 +397,85 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
         file.close()
     else:
         open_files[name] = file
-    # A point may part thousands where commas part decimals.
-    wordy = [
+    # With a decimal comma, a point may separate thousands.
+    is_string = [
         not all(
             _is_number(word) and not (options.decimal == "," and "." in word)
-            for word in part.words[one].vocabulary
+            for word in chunk.strings[column].vocabulary
         )
-        for one in names
+        for column in names
     ]
-    numeric = [one for one, words in zip(names, wordy, strict=True) if not words]
-    columns = [[*map(float, part.words[one].vocabulary), np.nan] for one in numeric]
-    numbers = [np.array(c)[part.words[one].codes] for c, one in zip(columns, numeric, strict=True)]
+    numeric = [column for column, flag in zip(names, is_string, strict=True) if not flag]
+    numeric_columns = [
+        [*map(float, chunk.strings[column].vocabulary), np.nan] for column in numeric
+    ]
+    numbers = [
+        np.array(c)[chunk.strings[column].codes]
+        for c, column in zip(numeric_columns, numeric, strict=True)
+    ]
     matrix = np.column_stack(numbers) if numeric else np.empty((count, 0))
-    others = [one for one, words in zip(names, wordy, strict=True) if words]
-    profile = Profile(numeric, others, options.decimal)
-    profile.add(Part(matrix, numeric, part.words), 2, False)
+    string_names = [column for column, flag in zip(names, is_string, strict=True) if flag]
+    profile = Profile(numeric, string_names, options.decimal)
+    profile.add(TableChunk(matrix, numeric, chunk.strings), 2, False)
     notes = []
     if not options.delimiter and file.delimiter != ",":
-        notes.append(f"the fields are parted by {file.delimiter!r}")
-    return First(names, wordy, notes, profile)
+        notes.append(f"fields are separated by {file.delimiter!r}")
+    return First(names, is_string, notes, profile)
+
+
+# Lines with a word in a numeric column that are searched for words in all numeric columns. The scan
+# stops at the first bad field of a line, so that each column with words would need one reading.
+_MAX_INSPECTED_LINES = 1000
 
 
 def read_profile(
     files: list[str],
     options: Options,
     columns: list[Column],
-    may_turn: Callable[[str], bool],
+    may_become_string: Callable[[str], bool],
     open_files: OpenFiles | None = None,
 ) -> Profile:
-    """Figures of all columns; those of numbers that hold words after all are turned into words.
-    `open_files` are those that a look has left open.
+    """Return the profile of all columns; numeric columns with words become string columns.
+
+    `open_files` are those that `look` left open.
     """
     open_files = {} if open_files is None else open_files
     while True:
-        read = [c for c in columns if c.role != IGNORED]
-        numeric, wordy = ([c.name for c in read if c.words == words] for words in (False, True))
-        profile = Profile(numeric, wordy, options.decimal)
-        reader = RecordReader(options, Context(skip=True), columns)
-        reader.looks = BAD_LINES
+        read_columns = [c for c in columns if c.role != IGNORED]
+        numeric, string_names = (
+            [c.name for c in read_columns if c.words == is_string] for is_string in (False, True)
+        )
+        profile = Profile(numeric, string_names, options.decimal)
+        reader = RecordReader(options, ReaderState(skip=True), columns)
+        reader.lines_to_inspect = _MAX_INSPECTED_LINES
         for name in files:
             file = open_files.pop(name, None)
-            for part, first, window, _ in reader.parts(name, Position(), file):
-                profile.add(part, first, window.line - first == len(part.numbers))
+            for chunk, first_line, window, _ in reader.chunks(name, Position(), file):
+                profile.add(chunk, first_line, window.line - first_line == len(chunk.numbers))
         profile.undecoded = list(reader.undecoded)
-        late = [
+        string_columns = [
             c
             for c in columns
             if c.role == NUMBER
             and not c.words
-            and may_turn(c.name)
+            and may_become_string(c.name)
             and c.name in reader.not_numbers
         ]
-        if not late or options.on_bad == "skip":
+        if not string_columns or options.on_bad == "skip":
             return profile
-        for c in late:
+        for c in string_columns:
             c.role, c.words = WORDS, True
 
 
 def read_texts(
     files: list[str], options: Options, columns: list[Column], names: list[str]
 ) -> dict[str, RowCounts]:
-    """How many rows have each word of columns of texts."""
-    found = {name: RowCounts(options.ngrams) for name in names}
-    only = [c if c.name in found else Column(c.name, IGNORED) for c in columns]
-    reader = RecordReader(options, Context(skip=True), only)
+    """Return the number of rows with each word of text columns."""
+    row_counts = {name: RowCounts(options.ngrams) for name in names}
+    text_columns = [c if c.name in row_counts else Column(c.name, IGNORED) for c in columns]
+    reader = RecordReader(options, ReaderState(skip=True), text_columns)
     for file in files:
-        for part, *_ in reader.parts(file, Position()):
-            for name, counts in found.items():
-                counts.add(*part.words[name])
-    return found
+        for chunk, *_ in reader.chunks(file, Position()):
+            for name, counts in row_counts.items():
+                counts.add(*chunk.strings[name])
+    return row_counts

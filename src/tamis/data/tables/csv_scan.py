@@ -1,16 +1,35 @@
-"""The compiled reader of CSV text: whole records in; numbers, hashes and places of words out."""
+"""Compiled scan of CSV text: whole records to numbers, and to hashes and spans of words."""
 
 import numpy as np
 
-from tamis.data.text.numbers import MINUS, NO_FINITE, ONE, READ, UNSURE, overflows, put, read_number
-from tamis.data.text.words import NOTHING, QUOTE, SEED, hash_span
+from tamis.data.text.numbers import (
+    AMBIGUOUS,
+    MINUS,
+    NONFINITE,
+    ONE,
+    PARSED,
+    overflows,
+    read_number,
+    set_row,
+)
+from tamis.data.text.words import MISSING_HASH, QUOTE, SEED, hash_span
 from tamis.numerics.numba import compiled, inlined
 
-# Why a scan ended.
-DONE, FULL, FIELDS, BAD_NUMBER, NOT_FINITE, MISSING, AFTER_QUOTE, OPEN_QUOTE, TOO_FEW, NEGATIVE = (
-    range(10)
-)
-# Kinds of columns; from NUMBER on they are read as numbers. A text may be missing in any case.
+# Reasons why a scan ends; FULL: no space for more numbers that Python must parse. From
+# TOO_MANY_FIELDS on they are errors of a record.
+(
+    DONE,
+    FULL,
+    TOO_MANY_FIELDS,
+    BAD_NUMBER,
+    NOT_FINITE,
+    MISSING,
+    AFTER_QUOTE,
+    OPEN_QUOTE,
+    TOO_FEW_FIELDS,
+    NEGATIVE,
+) = range(10)
+# Kinds of columns; those from NUMBER on are read as numbers. A TEXT may always be missing.
 TEXT, IGNORED, WORD, NUMBER, WEIGHT = range(-1, 4)
 SPACE, TAB, RETURN, END = (np.uint8(ord(c)) for c in " \t\r\n")
 TWO = np.uint64(2)
@@ -18,13 +37,13 @@ TWO = np.uint64(2)
 
 @inlined
 def lower(byte):
-    """A letter in lower case."""
+    """Return a letter in lower case."""
     return byte | np.uint8(32) if 65 <= byte <= 90 else byte
 
 
 @inlined
 def means_missing(text, start, end):
-    """Whether a field is empty, NA, N/A, NaN, null or None, in any case."""
+    """Return whether a field is empty, NA, N/A, NaN, null or None, in any case."""
     size = end - start
     if size == 0:
         return True
@@ -42,168 +61,205 @@ def means_missing(text, start, end):
 
 
 @inlined
-def find_field(text, at, stop, delimiter):
-    """Field at `at`: (start, end, place of its end, doubled quotes, newlines, what is wrong)."""
-    escaped, lines = False, 0
-    if text[at] != QUOTE:
-        start = at
-        while text[at] != delimiter and text[at] != END:
-            at += ONE
-        end = at
-        if text[at] == END and end > start and text[end - ONE] == RETURN:
+def find_field(text, pos, stop, delimiter):
+    """Find the field at `pos`: (start, end, position after, doubled quotes, newlines, reason)."""
+    has_doubled_quotes, n_newlines = False, 0
+    if text[pos] != QUOTE:
+        start = pos
+        while text[pos] != delimiter and text[pos] != END:
+            pos += ONE
+        end = pos
+        if text[pos] == END and end > start and text[end - ONE] == RETURN:
             end -= ONE
-        return start, end, at, escaped, lines, DONE
-    at += ONE
-    start = at
+        return start, end, pos, has_doubled_quotes, n_newlines, DONE
+    pos += ONE
+    start = pos
     while True:
-        if at >= stop:
-            return start, start, at, escaped, lines, OPEN_QUOTE
-        if text[at] == QUOTE:
-            if text[at + ONE] != QUOTE:
+        if pos >= stop:
+            return start, start, pos, has_doubled_quotes, n_newlines, OPEN_QUOTE
+        if text[pos] == QUOTE:
+            if text[pos + ONE] != QUOTE:
                 break
-            escaped = True
-            at += ONE
-        lines += text[at] == END
-        at += ONE
-    end = at
-    at += ONE
-    if text[at] == RETURN and text[at + ONE] == END:
-        at += ONE
+            has_doubled_quotes = True
+            pos += ONE
+        n_newlines += text[pos] == END
+        pos += ONE
+    end = pos
+    pos += ONE
+    if text[pos] == RETURN and text[pos + ONE] == END:
+        pos += ONE
     return (
         start,
         end,
-        at,
-        escaped,
-        lines,
-        (DONE if text[at] == delimiter or text[at] == END else AFTER_QUOTE),
+        pos,
+        has_doubled_quotes,
+        n_newlines,
+        (DONE if text[pos] == delimiter or text[pos] == END else AFTER_QUOTE),
     )
 
 
 @inlined
-def read_plain(text, at):
-    """A number between blanks: (place after it, value, what became of it, its span)."""
-    while text[at] == SPACE:
-        at += ONE
-    first = at
-    at, value, state = read_number(text, at)
-    last = at
-    while text[at] == SPACE:
-        at += ONE
-    return at, value, state, first, last
+def read_plain(text, pos):
+    """Read a number between blanks: (end with blanks, value, state, start, end)."""
+    while text[pos] == SPACE:
+        pos += ONE
+    first = pos
+    pos, value, state = read_number(text, pos)
+    last = pos
+    while text[pos] == SPACE:
+        pos += ONE
+    return pos, value, state, first, last
 
 
 @inlined
-def ends_field(text, at, delimiter):
-    """Whether a field ends here."""
+def ends_field(text, pos, delimiter):
+    """Return whether a field ends at `pos`."""
     return (
-        text[at] == delimiter or text[at] == END or (text[at] == RETURN and text[at + ONE] == END)
+        text[pos] == delimiter
+        or text[pos] == END
+        or (text[pos] == RETURN and text[pos + ONE] == END)
     )
 
 
 @inlined
-def read_value(text, at, stop, delimiter, strict):
-    """The field as a number: (place of its end, value, fate, span, newlines, what is wrong)."""
-    after, value, state, first, last = read_plain(text, at)
-    if state <= UNSURE and ends_field(text, after, delimiter):
-        return after + ONE if text[after] == RETURN else after, value, state, first, last, 0, DONE
+def read_value(text, pos, stop, delimiter, strict):
+    """Read a field as a number: (end of the field, value, state, start, end, newlines, reason)."""
+    number_end, value, state, number_start, number_stop = read_plain(text, pos)
+    if state <= AMBIGUOUS and ends_field(text, number_end, delimiter):
+        return (
+            number_end + ONE if text[number_end] == RETURN else number_end,
+            value,
+            state,
+            number_start,
+            number_stop,
+            0,
+            DONE,
+        )
     # Quoted, missing or wrong.
-    begin, end, at, _, lines, reason = find_field(text, at, stop, delimiter)
+    field_start, field_end, pos, _, n_newlines, reason = find_field(text, pos, stop, delimiter)
     if reason != DONE:
-        return at, value, state, first, last, lines, reason
-    if means_missing(text, begin, end):
-        return at, np.nan, READ, first, last, lines, MISSING if strict else DONE
-    after, value, state, first, last = read_plain(text, begin)
-    if state == NO_FINITE:
+        return pos, value, state, number_start, number_stop, n_newlines, reason
+    if means_missing(text, field_start, field_end):
+        return (
+            pos,
+            np.nan,
+            PARSED,
+            number_start,
+            number_stop,
+            n_newlines,
+            MISSING if strict else DONE,
+        )
+    number_end, value, state, number_start, number_stop = read_plain(text, field_start)
+    if state == NONFINITE:
         reason = NOT_FINITE
-    elif state > UNSURE or after != end:
+    elif state > AMBIGUOUS or number_end != field_end:
         reason = BAD_NUMBER
-    return at, value, state, first, last, lines, reason
+    return pos, value, state, number_start, number_stop, n_newlines, reason
 
 
 @inlined
 def read_record(
     text,
-    at,
+    pos,
     stop,
     delimiter,
     strict,
     kinds,
     slots,
     row,
-    unsure,
-    room,
+    n_fallback,
+    buffers,
 ):
-    """One record: (place of its end, newlines, marks made, fields, what is wrong and where)."""
-    numbers, hashes, starts, lengths, marks = room
-    lines, column, fault = 0, 0, at
+    """Read one record: (end, newlines, n_fallback, number of fields, reason, error_pos)."""
+    numbers, hashes, starts, lengths, fallback_spans = buffers
+    n_newlines, column, error_pos = 0, 0, pos
     while True:
         if column == kinds.shape[0]:
-            return at, lines, unsure, column, FIELDS, at
-        slot, fault = slots[column], at
+            return pos, n_newlines, n_fallback, column, TOO_MANY_FIELDS, pos
+        slot, error_pos = slots[column], pos
         if kinds[column] >= NUMBER:
-            found = read_value(text, at, stop, delimiter, strict)
-            at, value, state, first, last, more, reason = found
-            if reason == DONE and state == UNSURE:
-                if overflows(text, first):
-                    return at, lines, unsure, column, NOT_FINITE, fault
-                if unsure == np.uint64(marks.shape[0]):
-                    return at, lines, unsure, column, FULL, fault
-                put(marks, unsure, row, slot, first, last)
-                unsure += ONE
-            negative = value < 0.0 or (state == UNSURE and text[first] == MINUS)
-            if kinds[column] == WEIGHT and reason == DONE and negative:
+            number_field = read_value(text, pos, stop, delimiter, strict)
+            pos, value, state, number_start, number_stop, field_newlines, reason = number_field
+            if reason == DONE and state == AMBIGUOUS:
+                if overflows(text, number_start):
+                    return pos, n_newlines, n_fallback, column, NOT_FINITE, error_pos
+                if n_fallback == np.uint64(fallback_spans.shape[0]):
+                    return pos, n_newlines, n_fallback, column, FULL, error_pos
+                set_row(fallback_spans, n_fallback, row, slot, number_start, number_stop)
+                n_fallback += ONE
+            is_negative = value < 0.0 or (state == AMBIGUOUS and text[number_start] == MINUS)
+            if kinds[column] == WEIGHT and reason == DONE and is_negative:
                 reason = NEGATIVE
             numbers[row, slot] = value
         else:
-            begin, end, at, escaped, more, reason = find_field(text, at, stop, delimiter)
+            field_start, field_end, pos, has_doubled_quotes, field_newlines, reason = find_field(
+                text, pos, stop, delimiter
+            )
             if reason == DONE and kinds[column] != IGNORED:
-                missing = means_missing(text, begin, end)
-                reason = MISSING if missing and strict and kinds[column] == WORD else DONE
-                word = NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
-                hashes[row, slot], starts[row, slot] = word, begin
-                lengths[row, slot] = -np.int64(end - begin) if escaped else np.int64(end - begin)
-        lines += more
+                is_missing = means_missing(text, field_start, field_end)
+                reason = MISSING if is_missing and strict and kinds[column] == WORD else DONE
+                word_hash = (
+                    MISSING_HASH
+                    if is_missing
+                    else hash_span(text, field_start, field_end, SEED, has_doubled_quotes)
+                )
+                hashes[row, slot], starts[row, slot] = word_hash, field_start
+                lengths[row, slot] = (
+                    -np.int64(field_end - field_start)
+                    if has_doubled_quotes
+                    else np.int64(field_end - field_start)
+                )
+        n_newlines += field_newlines
         if reason != DONE:
-            return at, lines, unsure, column, reason, fault
+            return pos, n_newlines, n_fallback, column, reason, error_pos
         column += 1
-        if text[at] == END:
-            return at, lines, unsure, column, (DONE if column == kinds.shape[0] else TOO_FEW), fault
-        at += ONE
+        if text[pos] == END:
+            return (
+                pos,
+                n_newlines,
+                n_fallback,
+                column,
+                (DONE if column == kinds.shape[0] else TOO_FEW_FIELDS),
+                error_pos,
+            )
+        pos += ONE
 
 
 @compiled
 def scan_csv(
     text,
-    at,
+    pos,
     stop,
-    most,
+    max_rows,
     delimiter,
     strict,
     kinds,
     slots,
-    rows,
-    unsure,
-    room,
+    n_rows,
+    n_fallback,
+    buffers,
 ):
-    """Read records from `at` until `stop` or `most` rows; the first bad one ends the scan.
+    """Read records until `stop`, `max_rows` rows, or a bad record.
 
-    `kinds` and `slots` say for each column of the file whether its fields are numbers, weights,
-    words or ignored, and where they go: `room` has arrays of numbers, of hashes, places and lengths
-    of words, and of marks. Missing numbers are nan, missing words have hash 0; `strict` refuses
-    both. A word's length is negative where two quotes in a row stand for one.
+    `kinds` and `slots` give for each column of the file how to read its fields, and its column in
+    the `buffers`: arrays of numbers; of hashes, starts and lengths of words; and of numbers that
+    Python must parse. A missing number is nan, a missing word has hash 0; `strict` refuses both.
+    The length of a word is negative if it holds doubled quotes.
     """
-    lines, reason, fault, column = np.uint64(0), DONE, at, 0
-    while at < stop and rows < most:
-        if text[at] == END or (text[at] == RETURN and text[at + ONE] == END):
-            at += ONE if text[at] == END else TWO
-            lines += ONE
+    n_lines, reason, error_pos, column = np.uint64(0), DONE, pos, 0
+    while pos < stop and n_rows < max_rows:
+        if text[pos] == END or (text[pos] == RETURN and text[pos + ONE] == END):
+            pos += ONE if text[pos] == END else TWO
+            n_lines += ONE
             continue
-        record = read_record(text, at, stop, delimiter, strict, kinds, slots, rows, unsure, room)
-        after, more, unsure_after, column, reason, fault = record
+        record = read_record(
+            text, pos, stop, delimiter, strict, kinds, slots, n_rows, n_fallback, buffers
+        )
+        record_end, record_newlines, fallback_after, column, reason, error_pos = record
         if reason != DONE:
-            fault = at if reason == TOO_FEW else fault
+            error_pos = pos if reason == TOO_FEW_FIELDS else error_pos
             break
-        at, unsure = after + ONE, unsure_after
-        lines += ONE + np.uint64(more)
-        rows += ONE
-    return at, lines, rows, unsure, reason, fault, column
+        pos, n_fallback = record_end + ONE, fallback_after
+        n_lines += ONE + np.uint64(record_newlines)
+        n_rows += ONE
+    return pos, n_lines, n_rows, n_fallback, reason, error_pos, column

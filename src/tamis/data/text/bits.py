@@ -1,4 +1,7 @@
-"""Words of 64 bits, as the machine has them: for exact numbers from text."""
+"""Operations on 64-bit words that NumPy lacks, as Python functions and as LLVM instructions.
+
+The parser of decimal numbers (`numbers.py`) needs them.
+"""
 
 import numpy as np
 
@@ -8,27 +11,27 @@ _WORD = numba_types.uint64
 
 
 def multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
-    """The upper word of the product of two words."""
+    """Return the upper 64 bits of the product of two words."""
     return np.uint64((int(a) * int(b)) >> 64)
 
 
 def leading_zeros(a: np.uint64) -> np.uint64:
-    """Number of zero bits before the first one."""
+    """Return the number of zero bits above the highest set bit."""
     return np.uint64(64 - int(a).bit_length())
 
 
 def trailing_zeros(a: np.uint64) -> np.uint64:
-    """Number of zero bits after the last one; 64 of 0."""
+    """Return the number of zero bits below the lowest set bit; 64 for 0."""
     return np.uint64((int(a) & -int(a)).bit_length() - 1 if a else 64)
 
 
-def word_at(text: np.ndarray, at: np.uint64) -> np.uint64:
-    """The eight bytes of a text from `at` on, the first one lowest."""
-    return np.uint64(int.from_bytes(bytes(text[int(at) : int(at) + 8]), "little"))
+def word_at(text: np.ndarray, pos: np.uint64) -> np.uint64:
+    """Return the eight bytes of a text from `pos` on as a little-endian word."""
+    return np.uint64(int.from_bytes(bytes(text[int(pos) : int(pos) + 8]), "little"))
 
 
 def float_of_bits(a: np.uint64) -> np.float64:
-    """The number whose bits are those of a word."""
+    """Return the float64 with the bits of a word."""
     return np.uint64(a).view(np.float64)
 
 
@@ -59,12 +62,12 @@ def _trailing_zeros(context, a):
 
 
 @intrinsic
-def _word_at(context, text, at):
+def _word_at(context, text, pos):
     def generate(context, builder, signature, arguments):
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(view.data, [arguments[1]])
+        pointer = builder.gep(view.data, [arguments[1]])
         # A load that need not be aligned.
-        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+        return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
 
     return _WORD(text, _WORD), generate
 
@@ -77,13 +80,13 @@ def _float_of_bits(context, a):
     return numba_types.float64(_WORD), generate
 
 
-def _teach_words():
-    """Teach them to Numba."""
+def _register_overloads():
+    """Register the intrinsics as the compiled forms of the Python functions."""
     overload(multiply_high)(lambda a, b: lambda a, b: _multiply_high(a, b))
     overload(leading_zeros)(lambda a: lambda a: _leading_zeros(a))
     overload(trailing_zeros)(lambda a: lambda a: _trailing_zeros(a))
-    overload(word_at)(lambda text, at: lambda text, at: _word_at(text, at))
+    overload(word_at)(lambda text, pos: lambda text, pos: _word_at(text, pos))
     overload(float_of_bits)(lambda a: lambda a: _float_of_bits(a))
 
 
-_teach_words()
+_register_overloads()

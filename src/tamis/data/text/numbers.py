@@ -1,10 +1,10 @@
-"""Decimal text to float64, bit-equal to ``float``: fast path, wide product, marks for the rest.
+"""Parse decimal text to float64, bit-equal to ``float``, by the Eisel-Lemire algorithm.
 
 With at most 19 digits w and power q, the number is w 10^q = w 5^q 2^q. Where w < 2^53 and |q| <= 22
 both factors are exact and one division or product rounds once. Otherwise the upper 128 bits of w
-5^q settle the rounding in all but a few cases; those, and texts of more digits, are left to the
-caller, who asks Python. Before, `overflows` says whether they are too large, by comparing their
-digits with those of the first number that is.
+5^q decide the rounding in all but a few cases. Those cases, and numbers of more than 19 digits, are
+AMBIGUOUS: the caller passes their text to Python's ``float``. Before that, `overflows` compares
+their digits with those of the smallest number that rounds to infinity.
 
 Reference: D. Lemire, "Number Parsing at a Gigabyte per Second", Software: Practice and Experience
 51, 2021.
@@ -21,222 +21,242 @@ from tamis.data.text.bits import (
 )
 from tamis.numerics.numba import helper, inlined
 
-# What became of a number's text.
-READ, UNSURE, NO_NUMBER, NO_FINITE = 0, 1, 2, 3
+# State of a parsed number. The caller passes the text of an AMBIGUOUS one to Python's `float`.
+PARSED, AMBIGUOUS, NO_NUMBER, NONFINITE = 0, 1, 2, 3
 
-ONE, NIL, TEN = np.uint64(1), np.uint64(0), np.uint64(10)
-ZERO, NINE, PLUS, MINUS, POINT = (np.uint8(ord(c)) for c in "09+-.")
-LOWER = np.uint8(32)  # the bit that tells a small letter from a capital
-EXPONENT, WORD_I, WORD_N = (np.uint8(ord(c)) for c in "ein")
-EXACT = np.uint64(1 << 53)
-# Powers of ten outside give 0 and infinity whatever 19 digits stand before them.
-LEAST, MOST = -342, 308
-TENS = 10.0 ** np.arange(23)
-WHOLE_TENS = 10 ** np.arange(9, dtype=np.uint64)
-# Of eight bytes at once: the zeros of text, what takes a byte above 9 to its upper bit, these bits.
-ZEROS, ABOVE, UPPER = (np.uint64(byte * 0x0101010101010101) for byte in (0x30, 0x76, 0x80))
-PAIRS = np.uint64(0x000000FF000000FF)
-HUNDREDS, UNITS = np.uint64(100 + (1000000 << 32)), np.uint64(1 + (10000 << 32))
-HIDDEN, ALL = np.uint64(1 << 52), np.uint64((1 << 64) - 1)
-# Digits of the least number that rounds to infinity.
-EDGE = np.frombuffer(str(2**1024 - 2**970).encode(), np.uint8)
-# Exponents beyond are taken as this one: more than any text has digits.
-FARTHEST = np.int64(1 << 40)
+ONE, ZERO64, TEN = np.uint64(1), np.uint64(0), np.uint64(10)
+ZERO, PLUS, MINUS, POINT = (np.uint8(ord(c)) for c in "0+-.")
+LOWER_CASE_BIT = np.uint8(32)  # set in lower case letters, not in capitals
+LETTER_E, LETTER_I, LETTER_N = (np.uint8(ord(c)) for c in "ein")
+MAX_EXACT = np.uint64(1 << 53)  # integers below are exact as float64
+# Powers of ten below give 0, and above infinity, for any 19 digits.
+MIN_POWER, MAX_POWER = -342, 308
+POWERS_OF_TEN = 10.0 ** np.arange(23)
+INTEGER_POWERS_OF_TEN = 10 ** np.arange(9, dtype=np.uint64)
+# For eight bytes at once: the character "0", the addend that sets the high bit of a byte above 9,
+# and the high bits.
+ZERO_BYTES, DIGIT_CARRY, HIGH_BITS = (
+    np.uint64(byte * 0x0101010101010101) for byte in (0x30, 0x76, 0x80)
+)
+# Weights that combine pairs of digits into one number of eight digits.
+PAIR_MASK = np.uint64(0x000000FF000000FF)
+HIGH_PAIR_WEIGHTS, LOW_PAIR_WEIGHTS = np.uint64(100 + (1000000 << 32)), np.uint64(1 + (10000 << 32))
+HIDDEN_BIT, ALL_ONES = np.uint64(1 << 52), np.uint64((1 << 64) - 1)
+# Digits of the smallest number that rounds to infinity.
+OVERFLOW_DIGITS = np.frombuffer(str(2**1024 - 2**970).encode(), np.uint8)
+# Larger exponents count as this one, which exceeds the number of digits of any text.
+MAX_EXPONENT = np.int64(1 << 40)
 
 
-def _fives() -> np.ndarray:
-    """Upper 128 bits of 5^q from LEAST to MOST, in two words, reciprocals rounded up."""
-    words = []
-    for q in range(LEAST, MOST + 1):
+def _powers_of_five() -> np.ndarray:
+    """Return the upper 128 bits of 5^q for all powers, as two words; reciprocals are rounded up."""
+    rows = []
+    for q in range(MIN_POWER, MAX_POWER + 1):
         if q >= 0:
             power = 5**q
             power = power << 128 >> power.bit_length()
         else:
             divisor = 5**-q
             power = (1 << (127 + divisor.bit_length())) // divisor + 1
-        words.append((power >> 64, power & ((1 << 64) - 1)))
-    return np.array(words, dtype=np.uint64)
+        rows.append((power >> 64, power & ((1 << 64) - 1)))
+    return np.array(rows, dtype=np.uint64)
 
 
-FIVES = _fives()
+POWERS_OF_FIVE = _powers_of_five()
 
 
 @inlined
-def put(table, row, first, second, third, fourth):
-    """Fill a row of a table of four columns, as that of the numbers that Python must settle."""
+def set_row(table, row, first, second, third, fourth):
+    """Write a row of a table of four columns."""
     table[row, 0], table[row, 1] = first, second
     table[row, 2], table[row, 3] = third, fourth
 
 
 @helper
-def wide_value(digits, power):
-    """The float64 nearest to digits * 10^power, digits not 0: (bits, whether they are sure)."""
-    if power < LEAST:
-        return NIL, True
-    if power > MOST:
+def eisel_lemire(digits, power):
+    """Return the float64 nearest to digits * 10^power, digits not 0, as (bits, is_exact)."""
+    if power < MIN_POWER:
+        return ZERO64, True
+    if power > MAX_POWER:
         return np.uint64(0x7FF << 52), True
-    empty = leading_zeros(digits)
-    word, row = digits << empty, power - LEAST
-    upper, lower = multiply_high(word, FIVES[row, 0]), word * FIVES[row, 0]
-    # The second word of 5^q may carry into what is kept.
+    n_leading_zeros = leading_zeros(digits)
+    word, row = digits << n_leading_zeros, power - MIN_POWER
+    upper, lower = multiply_high(word, POWERS_OF_FIVE[row, 0]), word * POWERS_OF_FIVE[row, 0]
+    # The second word of 5^q may carry into the mantissa.
     if upper & np.uint64(511) == np.uint64(511):
-        more = multiply_high(word, FIVES[row, 1])
-        lower += more
-        upper += ONE if lower < more else NIL
-        if lower == ALL and (power < -27 or power > 55):
-            return NIL, False
-    top = upper >> np.uint64(63)
-    shift = top + np.uint64(9)
-    kept = upper >> shift  # 54 bits: one more than a float64 holds, to round by
-    place = np.int64((217706 * power) >> 16) + 63 + np.int64(top) - np.int64(empty) + 1023
-    if place <= 0:  # below the normal numbers
-        if place < -62:
-            return NIL, True
-        kept >>= np.uint64(1 - place)
-        kept = (kept + (kept & ONE)) >> ONE
-        return kept, True  # a carry into the 53rd bit is the smallest normal number
-    # Halfway between two: only these powers divide without a rest. To the even one.
-    if lower <= ONE and -4 <= power <= 23 and kept & np.uint64(3) == ONE and kept << shift == upper:
-        kept &= ~ONE
-    kept = (kept + (kept & ONE)) >> ONE
-    if kept >> np.uint64(53):
-        kept >>= ONE
-        place += 1
-    if place >= 0x7FF:
+        product = multiply_high(word, POWERS_OF_FIVE[row, 1])
+        lower += product
+        upper += ONE if lower < product else ZERO64
+        if lower == ALL_ONES and (power < -27 or power > 55):
+            return ZERO64, False
+    upper_bit = upper >> np.uint64(63)
+    shift = upper_bit + np.uint64(9)
+    mantissa = upper >> shift  # 54 bits: one more than a float64 holds, for rounding
+    exponent = (
+        np.int64((217706 * power) >> 16)
+        + 63
+        + np.int64(upper_bit)
+        - np.int64(n_leading_zeros)
+        + 1023
+    )
+    if exponent <= 0:  # subnormal
+        if exponent < -62:
+            return ZERO64, True
+        mantissa >>= np.uint64(1 - exponent)
+        mantissa = (mantissa + (mantissa & ONE)) >> ONE
+        return mantissa, True  # a carry into the 53rd bit is the smallest normal number
+    # Halfway between two floats, which only these powers can be: round to even.
+    if (
+        lower <= ONE
+        and -4 <= power <= 23
+        and mantissa & np.uint64(3) == ONE
+        and mantissa << shift == upper
+    ):
+        mantissa &= ~ONE
+    mantissa = (mantissa + (mantissa & ONE)) >> ONE
+    if mantissa >> np.uint64(53):
+        mantissa >>= ONE
+        exponent += 1
+    if exponent >= 0x7FF:
         return np.uint64(0x7FF << 52), True
-    return (kept & ~HIDDEN) | (np.uint64(place) << np.uint64(52)), True
+    return (mantissa & ~HIDDEN_BIT) | (np.uint64(exponent) << np.uint64(52)), True
 
 
 @inlined
-def far_value(digits, power, count, negative):
-    """Value and state beyond the exact fast path; `count` digits, leading zeros left out."""
-    if digits == NIL and count <= 19:
-        return (-0.0 if negative else 0.0), READ
-    if count > 19:
-        return 0.0, UNSURE
-    bits, sure = wide_value(digits, power)
-    if not sure:
-        return 0.0, UNSURE
+def value_beyond_fast_path(digits, power, n_digits, negative):
+    """Value and state beyond the exact fast path; `n_digits` digits, leading zeros left out."""
+    if digits == ZERO64 and n_digits <= 19:
+        return (-0.0 if negative else 0.0), PARSED
+    if n_digits > 19:
+        return 0.0, AMBIGUOUS
+    bits, is_exact = eisel_lemire(digits, power)
+    if not is_exact:
+        return 0.0, AMBIGUOUS
     value = float_of_bits(bits)
     return (-value if negative else value), (
-        NO_FINITE if bits >> np.uint64(52) == np.uint64(0x7FF) else READ
+        NONFINITE if bits >> np.uint64(52) == np.uint64(0x7FF) else PARSED
     )
 
 
 @inlined
-def read_digits(text, at, digits):
-    """Digits from `at` on, eight bytes at a time, after the number `digits`: (place after them,
-    number). Numbers beyond 64 bits wrap around.
+def read_digits(text, pos, digits):
+    """Read digits from `pos` on, eight bytes at a time, after the number `digits`: (end, number).
+
+    Numbers beyond 64 bits wrap around.
     """
     while True:
-        figures = word_at(text, at) ^ ZEROS
-        others = ((figures + ABOVE) | figures) & UPPER
-        if others:
-            count = trailing_zeros(others) >> np.uint64(3)
-            # Digits of fewer than eight go up, zeros before them; in two steps, for none of them.
-            figures = (figures << ((np.uint64(7) - count) << np.uint64(3))) << np.uint64(8)
+        byte_values = word_at(text, pos) ^ ZERO_BYTES
+        non_digits = ((byte_values + DIGIT_CARRY) | byte_values) & HIGH_BITS
+        if non_digits:
+            n_digits = trailing_zeros(non_digits) >> np.uint64(3)
+            # Shift fewer than eight digits up, behind zeros; in two steps, as a shift by 64 is
+            # undefined.
+            byte_values = (byte_values << ((np.uint64(7) - n_digits) << np.uint64(3))) << np.uint64(
+                8
+            )
         else:
-            count = np.uint64(8)
-        figures = figures * TEN + (figures >> np.uint64(8))
-        low = (figures & PAIRS) * HUNDREDS
-        high = ((figures >> np.uint64(16)) & PAIRS) * UNITS
-        digits = digits * WHOLE_TENS[count] + ((low + high) >> np.uint64(32))
-        at += count
-        if others:
-            return at, digits
+            n_digits = np.uint64(8)
+        byte_values = byte_values * TEN + (byte_values >> np.uint64(8))
+        low = (byte_values & PAIR_MASK) * HIGH_PAIR_WEIGHTS
+        high = ((byte_values >> np.uint64(16)) & PAIR_MASK) * LOW_PAIR_WEIGHTS
+        digits = digits * INTEGER_POWERS_OF_TEN[n_digits] + ((low + high) >> np.uint64(32))
+        pos += n_digits
+        if non_digits:
+            return pos, digits
 
 
 @inlined
-def skip_zeros(text, at):
-    """Number of zeros, and a point among them, that a number begins with: (zeros, )."""
-    zeros = 0
-    while text[at] == ZERO or text[at] == POINT:
-        zeros += text[at] == ZERO
-        at += ONE
-    return zeros
+def skip_zeros(text, pos):
+    """Return the number of leading zeros of a number; a point among them does not count."""
+    n_zeros = 0
+    while text[pos] == ZERO or text[pos] == POINT:
+        n_zeros += text[pos] == ZERO
+        pos += ONE
+    return n_zeros
 
 
 @inlined
-def read_exponent(text, at):
-    """The exponent whose `e` stands at `at`: (place after it, exponent, whether there is one)."""
-    at += ONE
-    negative = text[at] == MINUS
-    if negative or text[at] == PLUS:
-        at += ONE
-    first, exponent = at, np.int64(0)
-    while text[at] - ZERO <= 9:
-        exponent = min(10 * exponent + np.int64(text[at] - ZERO), FARTHEST)
-        at += ONE
-    return at, (-exponent if negative else exponent), at > first
+def read_exponent(text, pos):
+    """Read the exponent whose `e` is at `pos`: (end, exponent, whether it has digits)."""
+    pos += ONE
+    negative = text[pos] == MINUS
+    if negative or text[pos] == PLUS:
+        pos += ONE
+    first, exponent = pos, np.int64(0)
+    while text[pos] - ZERO <= 9:
+        exponent = min(10 * exponent + np.int64(text[pos] - ZERO), MAX_EXPONENT)
+        pos += ONE
+    return pos, (-exponent if negative else exponent), pos > first
 
 
 @helper
-def overflows(text, at):
-    """Whether the number at `at`, which `read_number` was unsure of, is more than a float64 holds.
+def overflows(text, pos):
+    """Return whether the number at `pos`, AMBIGUOUS to `read_number`, overflows a float64.
 
-    Apart from it, to keep that one short.
+    A function of its own, to keep `read_number` short.
     """
-    while text[at] == MINUS or text[at] == PLUS or text[at] == ZERO:
-        at += ONE
-    first, whole, before = at, True, 0  # `before`: digits before the point, less the zeros after it
-    while text[at] - ZERO <= 9 or text[at] == POINT:
-        whole = whole and text[at] != POINT
-        before += whole
-        at += ONE
-    stop = at
-    if text[at] | LOWER == EXPONENT:
-        before += read_exponent(text, at)[1]
+    while text[pos] == MINUS or text[pos] == PLUS or text[pos] == ZERO:
+        pos += ONE
+    # `n_integer_digits`: digits before the point, or less the zeros right after it.
+    first, in_integer_part, n_integer_digits = pos, True, 0
+    while text[pos] - ZERO <= 9 or text[pos] == POINT:
+        in_integer_part = in_integer_part and text[pos] != POINT
+        n_integer_digits += in_integer_part
+        pos += ONE
+    stop = pos
+    if text[pos] | LOWER_CASE_BIT == LETTER_E:
+        n_integer_digits += read_exponent(text, pos)[1]
     if text[first] == POINT:
         first += ONE
         while text[first] == ZERO:
-            first, before = first + ONE, before - 1
-    if first == stop or before != EDGE.shape[0]:
-        return first < stop and before > EDGE.shape[0]
-    for k in range(EDGE.shape[0]):
+            first, n_integer_digits = first + ONE, n_integer_digits - 1
+    if first == stop or n_integer_digits != OVERFLOW_DIGITS.shape[0]:
+        return first < stop and n_integer_digits > OVERFLOW_DIGITS.shape[0]
+    for k in range(OVERFLOW_DIGITS.shape[0]):
         if first < stop and text[first] == POINT:
             first += ONE
-        figure = text[first] if first < stop else ZERO
-        if figure != EDGE[k]:
-            return figure > EDGE[k]
+        digit = text[first] if first < stop else ZERO
+        if digit != OVERFLOW_DIGITS[k]:
+            return digit > OVERFLOW_DIGITS[k]
         first += ONE
     return True
 
 
 @inlined
-def read_number(text, at):
-    """The decimal number at `at`: (place after it, value, what became of it).
+def read_number(text, pos):
+    """Read the decimal number at `pos`: (end, value, state).
 
-    Text must hold a byte that is no part of one after it, and seven more of any kind.
+    After the number the text must hold a byte that cannot belong to one, and seven more bytes.
     """
-    negative = text[at] == MINUS
-    if negative or text[at] == PLUS:
-        at += ONE
-    first, digits = at, NIL
-    figure = np.uint64(text[at]) - np.uint64(48)
-    while figure < TEN:
-        digits = digits * TEN + figure
-        at += ONE
-        figure = np.uint64(text[at]) - np.uint64(48)
-    count, power = np.int64(at - first), np.int64(0)
-    if text[at] == POINT:
-        at += ONE
-        start = at
-        at, digits = read_digits(text, at, digits)
-        power = -np.int64(at - start)
-        count -= power
-    if count == 0:
-        word = text[at] | LOWER
-        return at, 0.0, NO_FINITE if word == WORD_I or word == WORD_N else NO_NUMBER
-    if text[at] | LOWER == EXPONENT:
-        at, exponent, there = read_exponent(text, at)
-        if not there:
-            return at, 0.0, NO_NUMBER
+    negative = text[pos] == MINUS
+    if negative or text[pos] == PLUS:
+        pos += ONE
+    first, digits = pos, ZERO64
+    digit = np.uint64(text[pos]) - np.uint64(48)
+    while digit < TEN:
+        digits = digits * TEN + digit
+        pos += ONE
+        digit = np.uint64(text[pos]) - np.uint64(48)
+    n_digits, power = np.int64(pos - first), np.int64(0)
+    if text[pos] == POINT:
+        pos += ONE
+        fraction_start = pos
+        pos, digits = read_digits(text, pos, digits)
+        power = -np.int64(pos - fraction_start)
+        n_digits -= power
+    if n_digits == 0:
+        letter = text[pos] | LOWER_CASE_BIT
+        return pos, 0.0, NONFINITE if letter == LETTER_I or letter == LETTER_N else NO_NUMBER
+    if text[pos] | LOWER_CASE_BIT == LETTER_E:
+        pos, exponent, has_exponent = read_exponent(text, pos)
+        if not has_exponent:
+            return pos, 0.0, NO_NUMBER
         power += exponent
-    if count <= 19 and digits < EXACT and -22 <= power <= 22:
+    if n_digits <= 19 and digits < MAX_EXACT and -22 <= power <= 22:
         value = np.float64(digits)
-        value = value / TENS[-power] if power < 0 else value * TENS[power]
-        return at, (-value if negative else value), READ
-    if count > 19:
-        count -= skip_zeros(text, first)
-    value, state = far_value(digits, power, count, negative)
-    return at, value, state
+        value = value / POWERS_OF_TEN[-power] if power < 0 else value * POWERS_OF_TEN[power]
+        return pos, (-value if negative else value), PARSED
+    if n_digits > 19:
+        n_digits -= skip_zeros(text, first)
+    value, state = value_beyond_fast_path(digits, power, n_digits, negative)
+    return pos, value, state

@@ -9,24 +9,24 @@ import scipy.sparse as sp
 from tamis.data.options import Options
 from tamis.data.rows import (
     Bad,
-    Context,
-    CountsFromZero,
     Labels,
     Position,
     ReadError,
+    ReaderState,
     Rows,
-    place_of,
-    quoted,
-    wild_rows,
+    ZeroBasedError,
+    location,
+    nonfinite_rows,
+    quote_word,
 )
 from tamis.data.text import svmlight_scan as scan
-from tamis.data.text.window import NUL, Window
+from tamis.data.text.window import NUL_MESSAGE, Window
 from tamis.system.spelling import option
 
-WORD = np.uint64
+UINT64 = np.uint64
 UNLIMITED = 2**63 - 1
-WIDEST = 2**31 - 1
-_RULES = {
+MAX_INT32 = 2**31 - 1
+_MESSAGES = {
     scan.BAD_LABEL: "label {word!r} is no number; a line begins with its label. Use {table} if "
     "this is a table.",
     scan.BAD_INDEX: "{word!r} is no feature; features are written column:value, the column a whole "
@@ -40,204 +40,218 @@ _RULES = {
     scan.INDEX_HUGE: "feature index {word!r} is too large; indices must be below 2^63 - 1. Pass "
     "{hashed}, or number the columns anew.",
     scan.BAD_QUERY: "{word!r} is no query number; it is written qid:number.",
-    scan.BEYOND: "feature index {word!r} is outside the {limit:,} columns. Pass a larger "
+    scan.OUT_OF_RANGE: "feature index {word!r} is outside the {limit:,} columns. Pass a larger "
     "n_features, or none.",
 }
 _NO_LABEL = (
     "the line has no label; every row needs one. Put a number first, or pass {unlabelled} "
     "to read rows without labels."
 )
-_SUM = (
+_SUM_OVERFLOW = (
     "column {column} stands there several times, and the sum of its values is too large for a "
     "number of 64 bits. Make the values smaller."
 )
-_SEVERAL = (
+_SEVERAL_LABELS = (
     "the line has {count} labels, but the first rows have one each. Pass {multilabel} if rows may "
     "have several."
 )
 
 
-class Scratch:
-    """Arrays that a chunk is read into, kept from chunk to chunk."""
+class ChunkBuffers:
+    """Arrays that chunks are read into; reused from chunk to chunk."""
 
     def __init__(self, rows: int, size: int, index_type: type[np.signedinteger]):
         self.labels, self.queries = np.empty(size // 2 + 2), np.empty(rows + 1, np.int64)
-        self.ends, self.indptr = np.zeros(rows + 1, WORD), np.zeros(rows + 1, WORD)
-        self.where = np.empty(rows + 1, WORD)
+        self.label_ends, self.indptr = np.zeros(rows + 1, UINT64), np.zeros(rows + 1, UINT64)
+        self.lines_before = np.empty(rows + 1, UINT64)
         self.indices, self.data = np.empty(size // 4 + 2, index_type), np.empty(size // 4 + 2)
         self.size, self.index_type = size, index_type
-        self.marks = np.empty((1024, 4), np.int64)
+        self.fallback_spans = np.empty((1024, 4), np.int64)
         self.clear()
 
     def clear(self) -> None:
-        """Nothing has been read."""
-        self.rows = self.stored = self.found = self.unsure = self.lines = 0
-        self.tangled = self.asked = self.largest = 0
+        """Set all counts to 0."""
+        self.rows = self.n_entries = self.n_labels = self.n_fallback = self.n_lines = 0
+        self.is_unsorted = self.has_queries = self.width = 0
 
-    def settle(self, text: np.ndarray) -> None:
-        """Let Python read the numbers that the scan was unsure of; all are finite."""
-        for kind, slot, start, end in self.marks[: self.unsure].tolist():
+    def parse_fallback(self, text: np.ndarray) -> None:
+        """Parse with Python the numbers that the scan found AMBIGUOUS; all are finite."""
+        for kind, slot, start, end in self.fallback_spans[: self.n_fallback].tolist():
             (self.labels if kind == scan.LABEL else self.data)[slot] = float(bytes(text[start:end]))
-        self.unsure = 0
+        self.n_fallback = 0
 
 
 class SvmlightReader:
-    """Chunks of one svmlight file after the other."""
+    """Reader of chunks of svmlight files."""
 
-    def __init__(self, options: Options, context: Context):
-        self.options, self.context = options, context
-        self.scratch: Any = None
+    def __init__(self, options: Options, state: ReaderState):
+        self.options, self.state = options, state
+        self.buffers: Any = None
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on, each with the bytes of the file read so far."""
+        """Yield (chunk, bytes of the file read so far) from a position on."""
         options, rows = self.options, position.rows
         window = Window(name, options, position.offset, position.line)
         try:
-            while (stop := window.lines(options.chunk_bytes)) > window.begin:
-                first = self._chunk(window, stop)
-                if self.scratch.rows:
-                    rows += self.scratch.rows
-                    self.context.width = max(self.context.width, self.scratch.largest)
+            while (stop := window.find_line_end(options.chunk_bytes)) > window.begin:
+                first_line = self._chunk(window, stop)
+                if self.buffers.rows:
+                    rows += self.buffers.rows
+                    self.state.width = max(self.state.width, self.buffers.width)
                     after = Position(
-                        position.file, window.offset, window.line, rows, self.context.width
+                        position.file, window.offset, window.line, rows, self.state.width
                     )
-                    yield self._rows(first, window.name, after), window.done()
+                    yield self._rows(first_line, window.name, after), window.bytes_read()
             if window.failure:
-                self.context.refuse(f"{window.name}, line {window.line}: {window.failure}.")
+                self.state.refuse(f"{window.name}, line {window.line}: {window.failure}.")
         finally:
             window.close()
 
     # ------------------------------------------------------------------ one chunk
     def _chunk(self, window: Window, stop: int, index_type=np.int32) -> int:
-        """Read up to `chunk_rows` lines into the scratch; return the number of the first line."""
-        options, context, size = self.options, self.context, stop - window.begin
+        """Read up to `chunk_rows` lines into the buffers; return the number of the first line."""
+        options, state, size = self.options, self.state, stop - window.begin
         if (
-            self.scratch is None
-            or self.scratch.size < size
-            or self.scratch.index_type != index_type
+            self.buffers is None
+            or self.buffers.size < size
+            or self.buffers.index_type != index_type
         ):
-            self.scratch = Scratch(options.chunk_rows, size, index_type)
-        scratch = self.scratch
-        scratch.clear()
-        undecided, at, line = context.base is None, window.begin, window.line
-        noted = Bad(context.bad.count, list(context.bad.first)), context.zeros
-        skipped = None if context.skipped is None else list(context.skipped)
-        while at < stop and scratch.rows < options.chunk_rows:
-            before = scratch.rows
-            at, reason, fault = self._scan(window.text, at, stop, 0 if context.base == 0 else 1)
+            self.buffers = ChunkBuffers(options.chunk_rows, size, index_type)
+        buffers = self.buffers
+        buffers.clear()
+        is_base_unknown, pos, line = state.base is None, window.begin, window.line
+        bad_before = Bad(state.bad.count, list(state.bad.first)), state.n_zero_columns
+        skipped_before = None if state.skipped is None else list(state.skipped)
+        while pos < stop and buffers.rows < options.chunk_rows:
+            rows_before = buffers.rows
+            pos, reason, error_pos = self._scan(window.text, pos, stop, 0 if state.base == 0 else 1)
             if reason in (scan.DONE, scan.FULL):
-                scratch.settle(window.text)
-                if reason == scan.FULL and scratch.rows == before:
-                    scratch.marks = np.empty((2 * len(scratch.marks), 4), np.int64)
+                buffers.parse_fallback(window.text)
+                if reason == scan.FULL and buffers.rows == rows_before:
+                    buffers.fallback_spans = np.empty(
+                        (2 * len(buffers.fallback_spans), 4), np.int64
+                    )
                 continue
-            from_zero = reason == scan.INDEX_ZERO and undecided
-            # Once more, with columns of 64 bits, or counted from 0.
-            if reason == scan.WIDE or from_zero:
-                (context.bad, context.zeros), context.skipped = noted, skipped
-                context.base = 0 if from_zero else context.base
-                return self._chunk(window, stop, index_type if from_zero else np.int64)
-            said = self._message(window, at, fault, line + scratch.lines, reason)
-            context.refuse(said, CountsFromZero if reason == scan.INDEX_ZERO else ReadError)
-            context.skip_line(scratch.rows)
-            at, scratch.lines = window.store.index(b"\n", at) + 1, scratch.lines + 1
-        if scratch.rows:
-            context.base = 1 if context.base is None else context.base
-        window.advance(at, scratch.lines)
+            is_zero_based = reason == scan.INDEX_ZERO and is_base_unknown
+            # Read the chunk again, with 64-bit columns or with columns from 0.
+            if reason == scan.NEEDS_INT64 or is_zero_based:
+                (state.bad, state.n_zero_columns), state.skipped = bad_before, skipped_before
+                state.base = 0 if is_zero_based else state.base
+                return self._chunk(window, stop, index_type if is_zero_based else np.int64)
+            message = self._message(window, pos, error_pos, line + buffers.n_lines, reason)
+            state.refuse(message, ZeroBasedError if reason == scan.INDEX_ZERO else ReadError)
+            state.skip_line(buffers.rows)
+            pos, buffers.n_lines = window.buffer.index(b"\n", pos) + 1, buffers.n_lines + 1
+        if buffers.rows:
+            state.base = 1 if state.base is None else state.base
+        window.advance(pos, buffers.n_lines)
         return line
 
-    def _scan(self, text, at: int, stop: int, base: int) -> tuple[int, int, int]:
-        """One call of the compiled scan; what it found goes to the scratch."""
-        s, options = self.scratch, self.options
+    def _scan(self, text, pos: int, stop: int, base: int) -> tuple[int, int, int]:
+        """Call the compiled scan and update the buffers; return (end, reason, error_pos)."""
+        b, options = self.buffers, self.options
         mask = (1 << options.hash_bits) - 1 if options.hash_bits else 0
-        limit = (
+        n_columns = (
             UNLIMITED if options.n_features is None or options.drop or mask else options.n_features
         )
-        tally = tuple(WORD(v) for v in (s.rows, s.stored, s.found, s.unsure, s.lines))
-        span = (WORD(at), WORD(stop), WORD(options.chunk_rows))
-        arrays = (s.labels, s.ends, s.queries, s.where, s.indptr, s.indices, s.data, s.marks)
-        columns = (WORD(base), WORD(limit), WORD(mask))
-        found = scan.scan_svmlight(text, span, columns, tally, arrays)
-        at, s.lines, s.rows, s.stored, s.found, s.unsure, reason, fault, tangled, asked, largest = (
-            int(v) for v in found
-        )
-        s.tangled, s.asked = s.tangled | tangled, s.asked | asked
-        s.largest = max(s.largest, largest)
-        return at, reason, fault
+        counts = (b.rows, b.n_entries, b.n_labels, b.n_fallback, b.n_lines)
+        result = scan.scan_svmlight(
+            text,
+            (UINT64(pos), UINT64(stop), UINT64(options.chunk_rows)),
+            (UINT64(base), UINT64(n_columns), UINT64(mask)),
+            tuple(UINT64(count) for count in counts),
+            (
+                b.labels, b.label_ends, b.queries, b.lines_before, b.indptr, b.indices, b.data,
+                b.fallback_spans,
+            ),
+        )  # fmt: skip
+        pos, *totals, reason, error_pos, is_unsorted, has_queries, width = map(int, result)
+        b.n_lines, b.rows, b.n_entries, b.n_labels, b.n_fallback = totals
+        b.is_unsorted, b.has_queries = b.is_unsorted | is_unsorted, b.has_queries | has_queries
+        b.width = max(b.width, width)
+        return pos, reason, error_pos
 
-    def _message(self, window, at, fault, line, reason) -> str:
-        """Words about a bad line."""
+    def _message(self, window, pos, error_pos, line, reason) -> str:
+        """Return the message about a bad line."""
         text = window.text
-        if b"\0" in window.store[at : window.store.index(b"\n", at)]:
-            fault = window.store.index(b"\0", at)
-            return f"{place_of(window.name, line, at, fault)}: {NUL}"
-        rule = _RULES[reason].format(
-            word=quoted(text, fault),
+        if b"\0" in window.buffer[pos : window.buffer.index(b"\n", pos)]:
+            error_pos = window.buffer.index(b"\0", pos)
+            return f"{location(window.name, line, pos, error_pos)}: {NUL_MESSAGE}"
+        rule = _MESSAGES[reason].format(
+            word=quote_word(text, error_pos),
             limit=self.options.n_features,
             table=option("format", "csv"),
             from_zero=option("zero_based", True),
             hashed=option("hash_bits", 20),
         )
-        return f"{place_of(window.name, line, at, fault)}: {rule}"
+        return f"{location(window.name, line, pos, error_pos)}: {rule}"
 
     # ------------------------------------------------------------------ what was read
     def _rows(self, line: int, name: str, after: Position) -> Rows:
-        """The chunk that begins at a line."""
-        s, options, context = self.scratch, self.options, self.context
-        width = options.columns or max(context.width, 1)
-        shape = (s.rows, max(width, context.width) if options.drop else width)
-        indptr = s.indptr[: s.rows + 1].astype(s.index_type)
-        data, indices = s.data[: s.stored].copy(), s.indices[: s.stored].copy()
+        """Return the chunk in the buffers as rows; `line` is its first line."""
+        buffers, options, state = self.buffers, self.options, self.state
+        width = options.columns or max(state.width, 1)
+        shape = (buffers.rows, max(width, state.width) if options.drop else width)
+        indptr = buffers.indptr[: buffers.rows + 1].astype(buffers.index_type)
+        data = buffers.data[: buffers.n_entries].copy()
+        indices = buffers.indices[: buffers.n_entries].copy()
         X = sp.csr_array((data, indices, indptr), shape=shape)
-        counts = np.diff(s.ends[: s.rows + 1].astype(np.int64))
-        queries = s.queries[: s.rows].copy() if s.asked else None
-        targets: Any = s.labels[: s.found].copy()
-        where = line + s.where[: s.rows].astype(np.int64)
-        if s.tangled or options.hash_bits:
+        label_counts = np.diff(buffers.label_ends[: buffers.rows + 1].astype(np.int64))
+        queries = buffers.queries[: buffers.rows].copy() if buffers.has_queries else None
+        targets: Any = buffers.labels[: buffers.n_labels].copy()
+        row_lines = line + buffers.lines_before[: buffers.rows].astype(np.int64)
+        if buffers.is_unsorted or options.hash_bits:
             X.sum_duplicates()
-            if len(wild := wild_rows(X)):
-                kept = self._too_large(X, wild, name, where)
-                X, targets = X[kept], targets[np.repeat(kept, counts)]
-                where, counts = where[kept], counts[kept]
-                queries = None if queries is None else queries[kept]
+            if len(bad_rows := nonfinite_rows(X)):
+                is_valid = self._refuse_overflow(X, bad_rows, name, row_lines)
+                X, targets = X[is_valid], targets[np.repeat(is_valid, label_counts)]
+                row_lines, label_counts = row_lines[is_valid], label_counts[is_valid]
+                queries = None if queries is None else queries[is_valid]
         if shape[1] > width:
-            known = X[:, :width]
-            context.dropped, X = context.dropped + X.nnz - known.nnz, known
-        if context.several is None:
-            context.several = bool((counts > 1).any())
-        if context.several:
-            targets = Labels(np.concatenate(([0], np.cumsum(counts))), targets)
-        elif (counts != 1).any():
-            X, targets, queries = self._uneven(X, targets, queries, counts, name, where)
-        first, skipped = line + int(s.where[0]), context.end_chunk()
+            known_columns = X[:, :width]
+            state.dropped, X = state.dropped + X.nnz - known_columns.nnz, known_columns
+        if state.several is None:
+            state.several = bool((label_counts > 1).any())
+        if state.several:
+            targets = Labels(np.concatenate(([0], np.cumsum(label_counts))), targets)
+        elif (label_counts != 1).any():
+            X, targets, queries = self._single_labels(
+                X, targets, queries, label_counts, name, row_lines
+            )
+        first, skipped = line + int(buffers.lines_before[0]), state.end_chunk()
         return Rows(X, targets, first, None, queries, name, after, skipped)
 
-    def _too_large(self, X, wild, name, where) -> np.ndarray:
-        """Refuse rows whose summed values are not finite; which rows are kept."""
-        kept = np.ones(X.shape[0], bool)
-        for row in wild.tolist():
+    def _refuse_overflow(self, X, bad_rows, name, row_lines) -> np.ndarray:
+        """Refuse rows whose summed values are not finite; return which rows remain."""
+        is_valid = np.ones(X.shape[0], bool)
+        for row in bad_rows.tolist():
             entries = slice(X.indptr[row], X.indptr[row + 1])
             first = int(X.indices[entries][~np.isfinite(X.data[entries])][0])
-            column = first + (self.context.base or 0)
-            self.context.refuse(f"{name}, line {where[row]}: {_SUM.format(column=column)}")
-            kept[row] = False
-        self.context.skip_rows(~kept)
-        return kept
+            column = first + (self.state.base or 0)
+            self.state.refuse(
+                f"{name}, line {row_lines[row]}: {_SUM_OVERFLOW.format(column=column)}"
+            )
+            is_valid[row] = False
+        self.state.skip_rows(~is_valid)
+        return is_valid
 
-    def _uneven(self, X, targets, queries, counts, name, where):
-        """Rows of a file of single labels, some of which have none or several."""
-        firsts = np.concatenate(([0], np.cumsum(counts)[:-1]))
-        bad = (counts > 1) | ((counts == 0) & (self.options.target is not False))
-        for row in np.flatnonzero(bad)[:1] if not self.context.skip else np.flatnonzero(bad):
-            said = _SEVERAL.format(count=counts[row], multilabel=option("multilabel", True))
-            if counts[row] == 0:
-                said = _NO_LABEL.format(unlabelled=option("target", False))
-            self.context.refuse(f"{name}, line {where[row]}: {said}")
-        self.context.skip_rows(bad)
-        spread = np.where(
-            counts == 0,
+    def _single_labels(self, X, targets, queries, label_counts, name, row_lines):
+        """Return rows with one label each; refuse several labels, and missing required ones."""
+        label_starts = np.concatenate(([0], np.cumsum(label_counts)[:-1]))
+        is_bad = (label_counts > 1) | ((label_counts == 0) & (self.options.target is not False))
+        for row in np.flatnonzero(is_bad)[:1] if not self.state.skip else np.flatnonzero(is_bad):
+            message = _SEVERAL_LABELS.format(
+                count=label_counts[row], multilabel=option("multilabel", True)
+            )
+            if label_counts[row] == 0:
+                message = _NO_LABEL.format(unlabelled=option("target", False))
+            self.state.refuse(f"{name}, line {row_lines[row]}: {message}")
+        self.state.skip_rows(is_bad)
+        row_targets = np.where(
+            label_counts == 0,
             np.nan,
-            targets[np.minimum(firsts, max(len(targets) - 1, 0))] if len(targets) else np.nan,
+            targets[np.minimum(label_starts, max(len(targets) - 1, 0))] if len(targets) else np.nan,
         )
-        if not bad.any():
-            return X, spread, queries
-        return X[~bad], spread[~bad], None if queries is None else queries[~bad]
+        if not is_bad.any():
+            return X, row_targets, queries
+        return X[~is_bad], row_targets[~is_bad], None if queries is None else queries[~is_bad]

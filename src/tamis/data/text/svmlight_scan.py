@@ -1,25 +1,26 @@
-"""The compiled reader of svmlight text: whole lines in, labels, columns and values out."""
+"""Compiled scan of svmlight text: whole lines to labels, queries, columns and values."""
 
 import numpy as np
 
 from tamis.data.text.numbers import (
-    NIL,
-    NO_FINITE,
+    AMBIGUOUS,
     NO_NUMBER,
+    NONFINITE,
     ONE,
     TEN,
-    UNSURE,
+    ZERO64,
     overflows,
-    put,
     read_number,
+    set_row,
 )
 from tamis.numerics.hashing import mix64
 from tamis.numerics.numba import compiled, inlined
 
-# Why a scan ended. From BAD_LABEL on: what is wrong with a line.
+# Reasons why a scan ends; FULL: no space for more numbers that Python must parse. From BAD_LABEL on
+# they are errors of a line.
 (
     DONE,
-    WIDE,
+    NEEDS_INT64,
     FULL,
     BAD_LABEL,
     BAD_INDEX,
@@ -30,205 +31,278 @@ from tamis.numerics.numba import compiled, inlined
     BAD_QUERY,
     NO_LABEL,
     NO_COLON,
-    BEYOND,
+    OUT_OF_RANGE,
 ) = range(13)
 
 SPACE, TAB, RETURN, END, HASH, COMMA, COLON, QUERY = (np.uint8(ord(c)) for c in " \t\r\n#,:q")
-LIMIT = np.uint64(2**63 - 1)
-LARGEST = np.uint64(2**63 - 2)  # column whose successor is still a number of 63 bits
-LABEL, VALUE = 0, 1  # kinds of numbers that Python must settle
+MAX_INT64 = np.uint64(2**63 - 1)
+MAX_INDEX = np.uint64(2**63 - 2)  # its successor still fits in 63 bits
+LABEL, VALUE = 0, 1  # kinds of numbers that Python must parse
 
 
 @inlined
 def ends_token(byte):
-    """Whether a byte may follow a number."""
+    """Return whether a byte may follow a number."""
     return byte == SPACE or byte == END or byte == TAB or byte == RETURN
 
 
 @inlined
-def skip_blanks(text, at):
-    """The next byte that is no blank; a carriage return is one only before the end of a line."""
-    while text[at] == SPACE or text[at] == TAB or (text[at] == RETURN and text[at + ONE] == END):
-        at += ONE
-    return at
+def skip_blanks(text, pos):
+    """Return the position of the next byte that is no blank.
+
+    A carriage return is a blank only before the end of a line.
+    """
+    while (
+        text[pos] == SPACE or text[pos] == TAB or (text[pos] == RETURN and text[pos + ONE] == END)
+    ):
+        pos += ONE
+    return pos
 
 
 @inlined
-def read_index(text, at):
-    """The whole number at `at`: (place after it, number, whether it is below 2^63)."""
-    number, fits = NIL, True
-    figure = np.uint64(text[at]) - np.uint64(48)
-    first = at
-    while figure < TEN:
-        number = number * TEN + figure
-        at += ONE
-        figure = np.uint64(text[at]) - np.uint64(48)
-    if at - first > np.uint64(18):  # it may have wrapped around
-        number, fits = NIL, True
-        for k in range(first, at):
-            figure = np.uint64(text[k]) - np.uint64(48)
-            if number > (LIMIT - figure) // TEN:
+def read_index(text, pos):
+    """Read the whole number at `pos`: (end, number, whether it is below 2^63)."""
+    number, fits = ZERO64, True
+    digit = np.uint64(text[pos]) - np.uint64(48)
+    first = pos
+    while digit < TEN:
+        number = number * TEN + digit
+        pos += ONE
+        digit = np.uint64(text[pos]) - np.uint64(48)
+    if pos - first > np.uint64(18):  # it may have wrapped around
+        number, fits = ZERO64, True
+        for k in range(first, pos):
+            digit = np.uint64(text[k]) - np.uint64(48)
+            if number > (MAX_INT64 - digit) // TEN:
                 fits = False
-            number = number * TEN + figure
-    return at, number, fits
+            number = number * TEN + digit
+    return pos, number, fits
 
 
 @inlined
-def find_end(text, at):
-    """The end of the line."""
-    while text[at] != END:
-        at += ONE
-    return at
+def find_end(text, pos):
+    """Return the position of the end of the line."""
+    while text[pos] != END:
+        pos += ONE
+    return pos
 
 
 @inlined
-def read_labels(text, at, labels, found, unsure, marks):
-    """Labels at the start of a line: (place after them, labels, marks made, what is wrong)."""
-    start = at
+def read_labels(text, pos, labels, n_labels, n_fallback, fallback_spans):
+    """Read the labels at the start of a line: (end, n_labels, n_fallback, reason)."""
+    start = pos
     while True:
-        first = at
-        at, value, state = read_number(text, at)
-        if text[at] == COLON and first == start and state != NO_FINITE:
-            return start, found, unsure, DONE  # the line begins with a column
-        if state == NO_FINITE:
-            return first, found, unsure, NOT_FINITE
+        first = pos
+        pos, value, state = read_number(text, pos)
+        if text[pos] == COLON and first == start and state != NONFINITE:
+            return start, n_labels, n_fallback, DONE  # the line begins with a column
+        if state == NONFINITE:
+            return first, n_labels, n_fallback, NOT_FINITE
         if state == NO_NUMBER or not (
-            ends_token(text[at]) or text[at] == COMMA or text[at] == HASH
+            ends_token(text[pos]) or text[pos] == COMMA or text[pos] == HASH
         ):
             none = text[first] == QUERY and first == start
-            return first, found, unsure, DONE if none else BAD_LABEL
-        if state == UNSURE:
+            return first, n_labels, n_fallback, DONE if none else BAD_LABEL
+        if state == AMBIGUOUS:
             if overflows(text, first):
-                return first, found, unsure, NOT_FINITE
-            if unsure == np.uint64(marks.shape[0]):
-                return first, found, unsure, FULL
-            put(marks, unsure, LABEL, found, first, at)
-            unsure += ONE
-        labels[found] = value
-        found += ONE
-        if text[at] != COMMA:
-            return at, found, unsure, DONE
-        at += ONE
+                return first, n_labels, n_fallback, NOT_FINITE
+            if n_fallback == np.uint64(fallback_spans.shape[0]):
+                return first, n_labels, n_fallback, FULL
+            set_row(fallback_spans, n_fallback, LABEL, n_labels, first, pos)
+            n_fallback += ONE
+        labels[n_labels] = value
+        n_labels += ONE
+        if text[pos] != COMMA:
+            return pos, n_labels, n_fallback, DONE
+        pos += ONE
 
 
 @inlined
-def read_query(text, at):
-    """The query number ``qid:n`` at `at`: (place after it, number, what is wrong)."""
-    digits = at + np.uint64(4)
-    spelled = (
-        text[at + ONE] == 105
-        and text[at + np.uint64(2)] == 100
-        and text[at + np.uint64(3)] == COLON
+def read_query(text, pos):
+    """Read the query number ``qid:n`` at `pos`: (end, number, reason)."""
+    number_pos = pos + np.uint64(4)
+    has_prefix = (
+        text[pos + ONE] == 105
+        and text[pos + np.uint64(2)] == 100
+        and text[pos + np.uint64(3)] == COLON
     )
-    after, number, fits = read_index(text, digits)
-    good = spelled and fits and after > digits and ends_token(text[after])
-    return after, np.int64(number), DONE if good else BAD_QUERY
+    after, number, fits = read_index(text, number_pos)
+    is_valid = has_prefix and fits and after > number_pos and ends_token(text[after])
+    return after, np.int64(number), DONE if is_valid else BAD_QUERY
 
 
 @inlined
-def read_column(text, at, base, limit, mask, widest):
-    """The column ``n:`` at `at`: (place after it, column, what is wrong)."""
-    after, number, fits = read_index(text, at)
-    if after == at:
-        return after, number, BAD_INDEX
+def read_column(text, pos, base, n_columns, mask, max_index):
+    """Read the column ``n:`` at `pos`: (end, column, reason)."""
+    after, column, fits = read_index(text, pos)
+    if after == pos:
+        return after, column, BAD_INDEX
     if text[after] != COLON:
-        return after, number, NO_COLON
-    if not fits or number > LARGEST:
-        return after, number, INDEX_HUGE
-    if number < base:
-        return after, number, INDEX_ZERO
-    number -= base
+        return after, column, NO_COLON
+    if not fits or column > MAX_INDEX:
+        return after, column, INDEX_HUGE
+    if column < base:
+        return after, column, INDEX_ZERO
+    column -= base
     if mask:
-        number = mix64(number) & mask
-    if number >= limit:
-        return after, number, BEYOND
-    return after + ONE, number, DONE if number <= widest else WIDE
+        column = mix64(column) & mask
+    if column >= n_columns:
+        return after, column, OUT_OF_RANGE
+    return after + ONE, column, DONE if column <= max_index else NEEDS_INT64
 
 
 @inlined
-def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data, marks):
-    """Features of a line: (place after them, entries, marks, fault, place, flags, columns met)."""
-    base, limit, mask, widest = bounds
-    fault, last, farthest, tangled, asked = at, NIL, NIL, 0, 0
+def read_features(
+    text, pos, bounds, row, n_entries, n_fallback, queries, indices, data, fallback_spans
+):
+    """Read the features of a line.
+
+    Returns (end, n_entries, n_fallback, reason, error_pos, is_unsorted, has_query, row_width).
+    """
+    base, n_columns, mask, max_index = bounds
+    error_pos, next_column, row_width, is_unsorted, has_query = pos, ZERO64, ZERO64, 0, 0
     while True:
-        at = skip_blanks(text, at)
-        if text[at] == END or text[at] == HASH:
-            return at, stored, unsure, DONE, fault, tangled, asked, farthest
-        fault = at
-        if text[at] == QUERY:
-            at, queries[rows], reason = read_query(text, at)
-            asked = 1
+        pos = skip_blanks(text, pos)
+        if text[pos] == END or text[pos] == HASH:
+            return pos, n_entries, n_fallback, DONE, error_pos, is_unsorted, has_query, row_width
+        error_pos = pos
+        if text[pos] == QUERY:
+            pos, queries[row], reason = read_query(text, pos)
+            has_query = 1
             if reason != DONE:
-                return at, stored, unsure, reason, fault, tangled, asked, farthest
+                return (
+                    pos,
+                    n_entries,
+                    n_fallback,
+                    reason,
+                    error_pos,
+                    is_unsorted,
+                    has_query,
+                    row_width,
+                )
             continue
-        place, number, reason = read_column(text, at, base, limit, mask, widest)
+        value_pos, column, reason = read_column(text, pos, base, n_columns, mask, max_index)
         if reason != DONE:
-            return at, stored, unsure, reason, fault, tangled, asked, farthest
-        at, value, state = read_number(text, place)
-        if state >= NO_NUMBER or not (ends_token(text[at]) or text[at] == HASH):
+            return pos, n_entries, n_fallback, reason, error_pos, is_unsorted, has_query, row_width
+        pos, value, state = read_number(text, value_pos)
+        if state >= NO_NUMBER or not (ends_token(text[pos]) or text[pos] == HASH):
             return (
-                at,
-                stored,
-                unsure,
-                (NOT_FINITE if state == NO_FINITE else BAD_VALUE),
-                place,
-                tangled,
-                asked,
-                farthest,
+                pos,
+                n_entries,
+                n_fallback,
+                (NOT_FINITE if state == NONFINITE else BAD_VALUE),
+                value_pos,
+                is_unsorted,
+                has_query,
+                row_width,
             )
-        if state == UNSURE:
-            if overflows(text, place):
-                return at, stored, unsure, NOT_FINITE, place, tangled, asked, farthest
-            if unsure == np.uint64(marks.shape[0]):
-                return at, stored, unsure, FULL, fault, tangled, asked, farthest
-            put(marks, unsure, VALUE, stored, place, at)
-            unsure += ONE
+        if state == AMBIGUOUS:
+            if overflows(text, value_pos):
+                return (
+                    pos,
+                    n_entries,
+                    n_fallback,
+                    NOT_FINITE,
+                    value_pos,
+                    is_unsorted,
+                    has_query,
+                    row_width,
+                )
+            if n_fallback == np.uint64(fallback_spans.shape[0]):
+                return (
+                    pos,
+                    n_entries,
+                    n_fallback,
+                    FULL,
+                    error_pos,
+                    is_unsorted,
+                    has_query,
+                    row_width,
+                )
+            set_row(fallback_spans, n_fallback, VALUE, n_entries, value_pos, pos)
+            n_fallback += ONE
             value = 1.0
-        farthest = max(farthest, number + ONE)
+        row_width = max(row_width, column + ONE)
         if value != 0.0:
-            tangled |= number < last
-            last = number + ONE
-            indices[stored], data[stored] = number, value
-            stored += ONE
+            is_unsorted |= column < next_column
+            next_column = column + ONE
+            indices[n_entries], data[n_entries] = column, value
+            n_entries += ONE
 
 
 @compiled
-def scan_svmlight(text, span, columns, tally, arrays):
-    """Read lines from `at` to `stop` or `most` rows, after what `tally` counts, or to a bad one.
+def scan_svmlight(text, text_range, index_rules, counters, arrays):
+    """Read lines until the end of the text range, `max_rows` rows, or a bad line.
 
-    `span` is (at, stop, most); `text` ends its last line with a newline at `stop - 1`. `columns` is
-    (base, limit, mask): the first column's number in the file, the number of columns that are
-    allowed, and, if not 0, a mask for columns that are hashed. Of the `arrays` to fill `ends` and
-    `indptr` hold where the labels and the columns of each row end, their first entry 0, `where` how
-    many lines of the chunk stand before it. Numbers that Python must settle are left in `marks`.
+    `text_range` is (pos, stop, max_rows); the byte at ``stop - 1`` must be a newline. `index_rules`
+    is (base, n_columns, mask): the number of the first column in the file, the number of allowed
+    columns, and a mask for hashed columns or 0. `counters` has what earlier calls have read of the
+    chunk. The arrays to fill: `label_ends` and `indptr` hold the end of the labels and entries of
+    each row, after a first entry 0; `lines_before` the number of the chunk's lines before it;
+    `fallback_spans` the numbers that Python must parse.
     """
-    (at, stop, most), (base, limit, mask) = span, columns
-    labels, ends, queries, where, indptr, indices, data, marks = arrays
-    rows, stored, found, unsure, lines = tally
-    largest, tangled, asked = NIL, 0, 0
-    bounds = base, limit, mask, np.uint64(2 ** (8 * indices.itemsize - 1) - 1)
-    reason, fault = DONE, at
-    while at < stop and rows < most:
-        start, found_before, stored_before, unsure_before = at, found, stored, unsure
-        at = skip_blanks(text, at)
-        if text[at] == END or text[at] == HASH:
-            at = find_end(text, at) + ONE
-            lines += ONE
+    (pos, stop, max_rows), (base, n_columns, mask) = text_range, index_rules
+    labels, label_ends, queries, lines_before, indptr, indices, data, fallback_spans = arrays
+    n_rows, n_entries, n_labels, n_fallback, n_lines = counters
+    width, is_unsorted, has_queries = ZERO64, 0, 0
+    bounds = base, n_columns, mask, np.uint64(2 ** (8 * indices.itemsize - 1) - 1)
+    reason, error_pos = DONE, pos
+    while pos < stop and n_rows < max_rows:
+        line_start, labels_before = pos, n_labels
+        entries_before, fallback_before = n_entries, n_fallback
+        pos = skip_blanks(text, pos)
+        if text[pos] == END or text[pos] == HASH:
+            pos = find_end(text, pos) + ONE
+            n_lines += ONE
             continue
-        queries[rows] = -1
-        at, found, unsure, reason = read_labels(text, at, labels, found, unsure, marks)
-        fault = at
+        queries[n_rows] = -1
+        pos, n_labels, n_fallback, reason = read_labels(
+            text, pos, labels, n_labels, n_fallback, fallback_spans
+        )
+        error_pos = pos
         if reason == DONE:
-            at, stored, unsure, reason, fault, mixed, named, farthest = read_features(
-                text, at, bounds, rows, stored, unsure, queries, indices, data, marks
+            (
+                pos,
+                n_entries,
+                n_fallback,
+                reason,
+                error_pos,
+                row_is_unsorted,
+                row_has_query,
+                row_width,
+            ) = read_features(
+                text,
+                pos,
+                bounds,
+                n_rows,
+                n_entries,
+                n_fallback,
+                queries,
+                indices,
+                data,
+                fallback_spans,
             )
         if reason != DONE:
-            at, found, stored, unsure = start, found_before, stored_before, unsure_before
+            pos, n_labels = line_start, labels_before
+            n_entries, n_fallback = entries_before, fallback_before
             break
-        at = find_end(text, at) + ONE
-        where[rows] = lines
-        lines += ONE
-        rows += ONE
-        tangled, asked, largest = tangled | mixed, asked | named, max(largest, farthest)
-        ends[rows], indptr[rows] = found, stored
-    return at, lines, rows, stored, found, unsure, reason, fault, tangled, asked, largest
+        pos = find_end(text, pos) + ONE
+        lines_before[n_rows] = n_lines
+        n_lines += ONE
+        n_rows += ONE
+        is_unsorted, has_queries = is_unsorted | row_is_unsorted, has_queries | row_has_query
+        width = max(width, row_width)
+        label_ends[n_rows], indptr[n_rows] = n_labels, n_entries
+    return (
+        pos,
+        n_lines,
+        n_rows,
+        n_entries,
+        n_labels,
+        n_fallback,
+        reason,
+        error_pos,
+        is_unsorted,
+        has_queries,
+        width,
+    )

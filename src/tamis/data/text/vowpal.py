@@ -6,14 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.data.options import Options
-from tamis.data.rows import Context, Position, Rows, place_of, quoted, wild_rows
+from tamis.data.rows import Position, ReaderState, Rows, location, nonfinite_rows, quote_word
 from tamis.data.text import vowpal_scan as scan
-from tamis.data.text.window import NUL, Window
+from tamis.data.text.window import NUL_MESSAGE, Window
 from tamis.data.text.words import join_repeats
 from tamis.system.spelling import option
 
-WORD = np.uint64
-_RULES = {
+UINT64 = np.uint64
+_MESSAGES = {
     scan.BAD_LABEL: "label {word!r} is no number; a line is 'label | feature feature:value ...'. "
     "Labels of costs or actions are not read.",
     scan.BAD_WEIGHT: "importance {word!r} is no number of 0 or more; it stands between the label "
@@ -25,7 +25,7 @@ _RULES = {
     "replace it by a number.",
     scan.NO_BAR: "the line has no bar; features begin after one, as in '1 | a b:2'.",
 }
-_SUM = (
+_SUM_OVERFLOW = (
     "features that fall into one column have a sum that is too large for a number of 64 bits. "
     "Make the values smaller, or hash_bits larger."
 )
@@ -33,126 +33,161 @@ _NO_LABEL = (
     "the row has no label; every row needs one. Pass {unlabelled} to read rows without labels."
 )
 
-ARRAYS = ("labels", "weights", "where", "indptr", "columns", "data", "hashes", "spans", "marks")
+_ARRAY_NAMES = (
+    "labels",
+    "weights",
+    "lines_before",
+    "indptr",
+    "columns",
+    "data",
+    "hashes",
+    "spans",
+    "fallback_spans",
+)
 
 
 class VowpalReader:
-    """Chunks of one file after the other."""
+    """Reader of chunks of files in Vowpal Wabbit's format."""
 
-    def __init__(self, options: Options, context: Context):
-        self.options, self.context = options, context
+    def __init__(self, options: Options, state: ReaderState):
+        self.options, self.state = options, state
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on, each with the bytes of the file read so far."""
+        """Yield (chunk, bytes of the file read so far) from a position on."""
         rows = position.rows
-        for found, first, window in self._scans(name, position, False):
-            rows += found["rows"]
+        for chunk, first_line, window in self._scans(name, position, False):
+            rows += chunk["rows"]
             after = Position(
                 position.file, window.offset, window.line, rows, 1 << self.options.hash_bits
             )
-            yield self._rows(found, first, window.name, after), window.done()
+            yield self._rows(chunk, first_line, window.name, after), window.bytes_read()
 
-    def names(self, name: str, wanted: np.ndarray) -> Iterator[tuple[int, str]]:
-        """Buckets and names of the features in the wanted buckets, each name once a chunk."""
-        for found, _, window in self._scans(name, Position(), True):
+    def names(self, name: str, is_wanted: np.ndarray) -> Iterator[tuple[int, str]]:
+        """Yield (bucket, name) of the features in the wanted buckets, each name once a chunk."""
+        for chunk, _, window in self._scans(name, Position(), True):
             columns, hashes, spans = (
-                found[key][: found["stored"]] for key in ("columns", "hashes", "spans")
+                chunk[key][: chunk["n_entries"]] for key in ("columns", "hashes", "spans")
             )
-            hits = np.flatnonzero(wanted[columns])
+            hits = np.flatnonzero(is_wanted[columns])
             _, firsts = np.unique(hashes[hits], return_index=True)
             for k in hits[firsts]:
-                space, end, first, last = spans[k].tolist()
-                prefix = bytes(window.store[space:end]).decode("utf-8", "backslashreplace")
-                word = bytes(window.store[first:last]).decode("utf-8", "backslashreplace")
-                yield int(columns[k]), f"{prefix}^{word}" if prefix else word
+                namespace_start, namespace_end, name_start, name_end = spans[k].tolist()
+                prefix = bytes(window.buffer[namespace_start:namespace_end]).decode(
+                    "utf-8", "backslashreplace"
+                )
+                name_text = bytes(window.buffer[name_start:name_end]).decode(
+                    "utf-8", "backslashreplace"
+                )
+                yield int(columns[k]), f"{prefix}^{name_text}" if prefix else name_text
 
     # ------------------------------------------------------------------ one chunk
-    def _scans(self, name: str, position: Position, named: bool):
-        """Scanned chunks, in arrays of their own: (arrays, line of the first row, window)."""
+    def _scans(self, name: str, position: Position, with_names: bool):
+        """Yield scanned chunks in new arrays: (arrays, line of the first row, window)."""
         window = Window(name, self.options, position.offset, position.line)
         try:
-            while (stop := window.lines(self.options.chunk_bytes)) > window.begin:
+            while (stop := window.find_line_end(self.options.chunk_bytes)) > window.begin:
                 line = window.line
-                found = self._arrays(stop - window.begin, named)
-                window.advance(self._scan(window, stop, found), found["lines"])
-                if found["rows"]:
-                    yield found, line, window
+                chunk = self._arrays(stop - window.begin, with_names)
+                window.advance(self._scan(window, stop, chunk), chunk["lines"])
+                if chunk["rows"]:
+                    yield chunk, line, window
             if window.failure:
-                self.context.refuse(f"{window.name}, line {window.line}: {window.failure}.")
+                self.state.refuse(f"{window.name}, line {window.line}: {window.failure}.")
         finally:
             window.close()
 
-    def _arrays(self, size: int, named: bool) -> dict:
-        rows, most = self.options.chunk_rows, size // 2 + 2
+    def _arrays(self, size: int, with_names: bool) -> dict:
+        rows, max_entries = self.options.chunk_rows, size // 2 + 2
         index = np.int32 if self.options.hash_bits < 32 else np.int64
         arrays = {
             "labels": np.empty(rows + 1),
             "weights": np.empty(rows + 1),
-            "indptr": np.zeros(rows + 1, WORD),
-            "where": np.empty(rows + 1, WORD),
-            "columns": np.empty(most, index),
+            "indptr": np.zeros(rows + 1, UINT64),
+            "lines_before": np.empty(rows + 1, UINT64),
+            "columns": np.empty(max_entries, index),
         }
         arrays |= {
-            "data": np.empty(most),
-            "hashes": np.empty(most if named else 0, WORD),
-            "spans": np.empty((most if named else 0, 4), np.int64),
+            "data": np.empty(max_entries),
+            "hashes": np.empty(max_entries if with_names else 0, UINT64),
+            "spans": np.empty((max_entries if with_names else 0, 4), np.int64),
         }
         return {
             **arrays,
-            "marks": np.empty((1024, 4), np.int64),
+            "fallback_spans": np.empty((1024, 4), np.int64),
             "rows": 0,
-            "stored": 0,
+            "n_entries": 0,
             "lines": 0,
-            "weighted": 0,
+            "has_weights": 0,
         }
 
-    def _scan(self, window: Window, stop: int, f: dict) -> int:
-        at, most, mask = window.begin, self.options.chunk_rows, (1 << self.options.hash_bits) - 1
-        while at < stop and f["rows"] < most:
-            before = f["rows"]
-            span = (WORD(at), WORD(stop), WORD(most))
-            tally = (WORD(f["rows"]), WORD(f["stored"]), WORD(f["lines"]))
-            arrays = tuple(f[name] for name in ARRAYS)
-            found = scan.scan_vowpal(window.text, span, WORD(mask), tally, arrays)
-            at, f["lines"], f["rows"], f["stored"], unsure, reason, fault, weighted = (
-                int(v) for v in found
-            )
-            f["weighted"] |= weighted
-            for kind, slot, start, end in f["marks"][:unsure].tolist():
-                f[("labels", "weights", "data")[kind]][slot] = float(bytes(window.text[start:end]))
-            if reason == scan.FULL and f["rows"] == before:
-                f["marks"] = np.empty((2 * len(f["marks"]), 4), np.int64)
+    def _scan(self, window: Window, stop: int, chunk: dict) -> int:
+        pos, max_rows = window.begin, self.options.chunk_rows
+        mask = (1 << self.options.hash_bits) - 1
+        while pos < stop and chunk["rows"] < max_rows:
+            rows_before = chunk["rows"]
+            text_range = (UINT64(pos), UINT64(stop), UINT64(max_rows))
+            counters = (UINT64(chunk["rows"]), UINT64(chunk["n_entries"]), UINT64(chunk["lines"]))
+            arrays = tuple(chunk[name] for name in _ARRAY_NAMES)
+            result = scan.scan_vowpal(window.text, text_range, UINT64(mask), counters, arrays)
+            (
+                pos,
+                chunk["lines"],
+                chunk["rows"],
+                chunk["n_entries"],
+                n_fallback,
+                reason,
+                error_pos,
+                has_weights,
+            ) = (int(v) for v in result)
+            chunk["has_weights"] |= has_weights
+            for kind, slot, start, end in chunk["fallback_spans"][:n_fallback].tolist():
+                chunk[("labels", "weights", "data")[kind]][slot] = float(
+                    bytes(window.text[start:end])
+                )
+            if reason == scan.FULL and chunk["rows"] == rows_before:
+                chunk["fallback_spans"] = np.empty((2 * len(chunk["fallback_spans"]), 4), np.int64)
             if reason in (scan.DONE, scan.FULL):
                 continue
-            where = place_of(window.name, window.line + f["lines"], at, fault)
-            if b"\0" in window.store[at : window.store.index(b"\n", at)]:
-                self.context.refuse(f"{where}: {NUL}")
+            message_start = location(window.name, window.line + chunk["lines"], pos, error_pos)
+            if b"\0" in window.buffer[pos : window.buffer.index(b"\n", pos)]:
+                self.state.refuse(f"{message_start}: {NUL_MESSAGE}")
             else:
-                self.context.refuse(
-                    f"{where}: {_RULES[reason].format(word=quoted(window.text, fault))}"
-                )
-            self.context.skip_line(f["rows"])
-            at, f["lines"] = window.store.index(b"\n", at) + 1, f["lines"] + 1
-        return at
+                word = quote_word(window.text, error_pos)
+                self.state.refuse(f"{message_start}: {_MESSAGES[reason].format(word=word)}")
+            self.state.skip_line(chunk["rows"])
+            pos, chunk["lines"] = window.buffer.index(b"\n", pos) + 1, chunk["lines"] + 1
+        return pos
 
-    def _rows(self, f: dict, first: int, name: str, after: Position) -> Rows:
-        n, stored = f["rows"], f["stored"]
-        # Hashed columns come in no order, which models need not have; only repeats are summed.
-        stored = int(join_repeats(f["indptr"][: n + 1], f["columns"][:stored], f["data"][:stored]))
-        indptr = f["indptr"][: n + 1].astype(f["columns"].dtype)
-        X = sp.csr_array(
-            (f["data"][:stored].copy(), f["columns"][:stored].copy(), indptr),
-            shape=(n, 1 << self.options.hash_bits),
+    def _rows(self, chunk: dict, first_line: int, name: str, after: Position) -> Rows:
+        n_rows, n_entries = chunk["rows"], chunk["n_entries"]
+        # Hashed columns are unsorted, which models accept; only repeated columns are summed.
+        n_entries = int(
+            join_repeats(
+                chunk["indptr"][: n_rows + 1],
+                chunk["columns"][:n_entries],
+                chunk["data"][:n_entries],
+            )
         )
-        labels, weights = f["labels"][:n].copy(), f["weights"][:n].copy() if f["weighted"] else None
-        bare = np.flatnonzero(np.isnan(labels) & (self.options.target is not False))
+        indptr = chunk["indptr"][: n_rows + 1].astype(chunk["columns"].dtype)
+        X = sp.csr_array(
+            (chunk["data"][:n_entries].copy(), chunk["columns"][:n_entries].copy(), indptr),
+            shape=(n_rows, 1 << self.options.hash_bits),
+        )
+        labels = chunk["labels"][:n_rows].copy()
+        weights = chunk["weights"][:n_rows].copy() if chunk["has_weights"] else None
+        unlabelled_rows = np.flatnonzero(np.isnan(labels) & (self.options.target is not False))
         no_label = _NO_LABEL.format(unlabelled=option("target", False))
-        faults = dict.fromkeys(wild_rows(X), _SUM) | dict.fromkeys(bare, no_label)
+        faults = dict.fromkeys(nonfinite_rows(X), _SUM_OVERFLOW) | dict.fromkeys(
+            unlabelled_rows, no_label
+        )
         if faults:
             for row in sorted(faults):
-                self.context.refuse(f"{name}, line {first + int(f['where'][row])}: {faults[row]}")
-            bad = np.isin(np.arange(n), list(faults))
-            self.context.skip_rows(bad)
-            X, labels, weights = X[~bad], labels[~bad], None if weights is None else weights[~bad]
-        line, skipped = first + int(f["where"][0]), self.context.end_chunk()
+                self.state.refuse(
+                    f"{name}, line {first_line + int(chunk['lines_before'][row])}: {faults[row]}"
+                )
+            is_bad = np.isin(np.arange(n_rows), list(faults))
+            self.state.skip_rows(is_bad)
+            X, labels = X[~is_bad], labels[~is_bad]
+            weights = None if weights is None else weights[~is_bad]
+        line, skipped = first_line + int(chunk["lines_before"][0]), self.state.end_chunk()
         return Rows(X, labels, line, weights, None, name, after, skipped)

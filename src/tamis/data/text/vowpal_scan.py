@@ -1,190 +1,214 @@
-"""The compiled reader of Vowpal Wabbit's text: ``[label [weight]] ['tag]|space name[:value]``."""
+"""Compiled scan of Vowpal Wabbit's text: ``[label [weight]] ['tag]|space name[:value]``."""
 
 import numpy as np
 
 from tamis.data.text.numbers import (
+    AMBIGUOUS,
     MINUS,
-    NIL,
-    NO_FINITE,
     NO_NUMBER,
+    NONFINITE,
     ONE,
-    READ,
-    UNSURE,
+    PARSED,
+    ZERO64,
     overflows,
-    put,
     read_number,
+    set_row,
 )
 from tamis.data.text.svmlight_scan import COLON, END, find_end, skip_blanks
-from tamis.data.text.words import PRIME, SEED, closed, hash_span
+from tamis.data.text.words import PRIME, SEED, finish_hash, hash_span
 from tamis.numerics.hashing import mix64
 from tamis.numerics.numba import compiled, inlined
 
+# Reasons why a scan ends; FULL: no space for more numbers that Python must parse. From BAD_LABEL on
+# they are errors of a line.
 DONE, FULL, BAD_LABEL, BAD_WEIGHT, BAD_SCALE, BAD_VALUE, NOT_FINITE, NO_BAR = range(8)
 SPACE, TAB, RETURN, BAR, TICK = (np.uint8(ord(c)) for c in " \t\r|'")
-LARGEST = np.finfo(np.float64).max
-LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must settle
+MAX_FLOAT = np.finfo(np.float64).max
+LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must parse
 
 
 @inlined
 def ends_value(byte):
-    """Whether a byte may follow a value."""
+    """Return whether a byte may follow a value."""
     blank = byte <= SPACE and (byte == SPACE or byte == TAB or byte == END or byte == RETURN)
     return blank or byte == BAR
 
 
 @inlined
 def ends_word(byte):
-    """Whether a byte ends the name of a feature."""
+    """Return whether a byte ends the name of a feature."""
     return byte == COLON or ends_value(byte)
 
 
 @inlined
-def skip_tag(text, at):
-    """The bar that begins the features; what stands before it, a tag, is left out."""
-    while text[at] != BAR and text[at] != END:
-        at += ONE
-    return at
+def skip_tag(text, pos):
+    """Return the position of the bar that begins the features, after a tag if there is one."""
+    while text[pos] != BAR and text[pos] != END:
+        pos += ONE
+    return pos
 
 
 @inlined
-def is_tag(text, at):
-    """Whether a tag stands here: it begins with a tick, or is one word directly before a bar."""
-    if text[at] == TICK:
+def is_tag(text, pos):
+    """Return whether a tag is at `pos`: it begins with a tick, or is one word directly before a
+    bar.
+    """
+    if text[pos] == TICK:
         return True
-    while text[at] != BAR and text[at] != END and text[at] != SPACE:
-        at += ONE
-    return text[at] == BAR
+    while text[pos] != BAR and text[pos] != END and text[pos] != SPACE:
+        pos += ONE
+    return text[pos] == BAR
 
 
 @inlined
-def read_head(text, at, rows, unsure, labels, weights, marks):
-    """Label, importance, tag: (place of the bar, marks, whether weighted, fault and place)."""
-    labels[rows], weights[rows], weighted, fault = np.nan, 1.0, 0, at
-    for turn in range(2):
-        if text[at] == BAR or text[at] == TICK or text[at] == END:
+def read_head(text, pos, row, n_fallback, labels, weights, fallback_spans):
+    """Read label, importance and tag: (position of the bar, n_fallback, has_weight, reason,
+    error_pos).
+    """
+    labels[row], weights[row], has_weight, error_pos = np.nan, 1.0, 0, pos
+    for k in range(2):
+        if text[pos] == BAR or text[pos] == TICK or text[pos] == END:
             break
-        fault = at
-        after, value, state = read_number(text, at)
+        error_pos = pos
+        after, value, state = read_number(text, pos)
         if state >= NO_NUMBER or not ends_value(text[after]):
-            if turn == 1 and is_tag(text, at):
+            if k == 1 and is_tag(text, pos):
                 break
             return (
-                at,
-                unsure,
-                weighted,
-                (NOT_FINITE if state == NO_FINITE else BAD_LABEL if turn == 0 else BAD_WEIGHT),
-                fault,
+                pos,
+                n_fallback,
+                has_weight,
+                (NOT_FINITE if state == NONFINITE else BAD_LABEL if k == 0 else BAD_WEIGHT),
+                error_pos,
             )
-        if state == UNSURE:
-            if overflows(text, at):
-                return at, unsure, weighted, NOT_FINITE, fault
-            if unsure == np.uint64(marks.shape[0]):
-                return at, unsure, weighted, FULL, fault
-            put(marks, unsure, LABEL if turn == 0 else WEIGHT, rows, at, after)
-            unsure += ONE
-        if turn == 0:
-            labels[rows] = value
+        if state == AMBIGUOUS:
+            if overflows(text, pos):
+                return pos, n_fallback, has_weight, NOT_FINITE, error_pos
+            if n_fallback == np.uint64(fallback_spans.shape[0]):
+                return pos, n_fallback, has_weight, FULL, error_pos
+            set_row(fallback_spans, n_fallback, LABEL if k == 0 else WEIGHT, row, pos, after)
+            n_fallback += ONE
+        if k == 0:
+            labels[row] = value
         else:
-            weights[rows], weighted = value, 1
-            if value < 0.0 or (state == UNSURE and text[fault] == MINUS):
-                return at, unsure, weighted, BAD_WEIGHT, fault
-        at = skip_blanks(text, after)
-    at = skip_tag(text, at)
-    return at, unsure, weighted, (DONE if text[at] == BAR else NO_BAR), fault
+            weights[row], has_weight = value, 1
+            if value < 0.0 or (state == AMBIGUOUS and text[error_pos] == MINUS):
+                return pos, n_fallback, has_weight, BAD_WEIGHT, error_pos
+        pos = skip_blanks(text, after)
+    pos = skip_tag(text, pos)
+    return pos, n_fallback, has_weight, (DONE if text[pos] == BAR else NO_BAR), error_pos
 
 
 @inlined
-def read_space(text, at):
-    """A namespace: (place after it, end of its name, seed of its hashes, scale, what is wrong)."""
-    first, scale = at, 1.0
-    while not ends_word(text[at]):
-        at += ONE
-    end, seed = at, hash_span(text, first, at, SEED, False) if at > first else SEED
-    if text[at] == COLON:
-        at, scale, state = read_number(text, at + ONE)
-        if state != READ or not ends_value(text[at]):
-            return at, end, seed, scale, BAD_SCALE
-    return at, end, seed, scale, DONE
+def read_namespace(text, pos):
+    """Read a namespace: (end, end of its name, hash seed, scale, reason)."""
+    first, scale = pos, 1.0
+    while not ends_word(text[pos]):
+        pos += ONE
+    end, seed = pos, hash_span(text, first, pos, SEED, False) if pos > first else SEED
+    if text[pos] == COLON:
+        pos, scale, state = read_number(text, pos + ONE)
+        if state != PARSED or not ends_value(text[pos]):
+            return pos, end, seed, scale, BAD_SCALE
+    return pos, end, seed, scale, DONE
 
 
 @inlined
-def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, marks):
-    """Features of a line from its first bar on: (place after, entries, marks, fault, place)."""
-    scale, seed, space, space_end, fault = 1.0, SEED, at, at, at
+def read_features(
+    text, pos, mask, n_entries, n_fallback, columns, data, hashes, spans, fallback_spans
+):
+    """Read the features of a line from its first bar on: (end, n_entries, n_fallback, reason,
+    error_pos).
+    """
+    scale, seed, namespace_start, namespace_end, error_pos = 1.0, SEED, pos, pos, pos
     while True:
-        if text[at] == BAR:
-            space, fault = at + ONE, at
-            at, space_end, seed, scale, reason = read_space(text, space)
+        if text[pos] == BAR:
+            namespace_start, error_pos = pos + ONE, pos
+            pos, namespace_end, seed, scale, reason = read_namespace(text, namespace_start)
             if reason != DONE:
-                return at, stored, unsure, reason, fault
-        at = skip_blanks(text, at)
-        if text[at] == END:
-            return at, stored, unsure, DONE, fault
-        if text[at] == BAR:
+                return pos, n_entries, n_fallback, reason, error_pos
+        pos = skip_blanks(text, pos)
+        if text[pos] == END:
+            return pos, n_entries, n_fallback, DONE, error_pos
+        if text[pos] == BAR:
             continue
-        first, value, fault = at, 1.0, at
-        name = SEED
-        while not ends_word(text[at]):
-            name = (name ^ np.uint64(text[at])) * PRIME
-            at += ONE
-        last = at
-        if text[at] == COLON:
-            at, value, state = read_number(text, last + ONE)
-            if state >= NO_NUMBER or not ends_value(text[at]):
-                return at, stored, unsure, (NOT_FINITE if state == NO_FINITE else BAD_VALUE), fault
-            if state == UNSURE:
-                if overflows(text, last + ONE):
-                    return at, stored, unsure, NOT_FINITE, fault
-                if scale != 1.0 or unsure == np.uint64(marks.shape[0]):
-                    return at, stored, unsure, (FULL if scale == 1.0 else BAD_SCALE), fault
-                put(marks, unsure, VALUE, stored, last + ONE, at)
-                unsure += ONE
+        name_start, value, error_pos = pos, 1.0, pos
+        hash_value = SEED
+        while not ends_word(text[pos]):
+            hash_value = (hash_value ^ np.uint64(text[pos])) * PRIME
+            pos += ONE
+        name_end = pos
+        if text[pos] == COLON:
+            pos, value, state = read_number(text, name_end + ONE)
+            if state >= NO_NUMBER or not ends_value(text[pos]):
+                return (
+                    pos,
+                    n_entries,
+                    n_fallback,
+                    (NOT_FINITE if state == NONFINITE else BAD_VALUE),
+                    error_pos,
+                )
+            if state == AMBIGUOUS:
+                if overflows(text, name_end + ONE):
+                    return pos, n_entries, n_fallback, NOT_FINITE, error_pos
+                if scale != 1.0 or n_fallback == np.uint64(fallback_spans.shape[0]):
+                    return (
+                        pos,
+                        n_entries,
+                        n_fallback,
+                        (FULL if scale == 1.0 else BAD_SCALE),
+                        error_pos,
+                    )
+                set_row(fallback_spans, n_fallback, VALUE, n_entries, name_end + ONE, pos)
+                n_fallback += ONE
                 value = 1.0
-        elif last == first:
-            return at, stored, unsure, BAD_VALUE, fault
+        elif name_end == name_start:
+            return pos, n_entries, n_fallback, BAD_VALUE, error_pos
         value *= scale
-        if scale != 1.0 and not abs(value) <= LARGEST:
-            return at, stored, unsure, NOT_FINITE, fault
+        if scale != 1.0 and not abs(value) <= MAX_FLOAT:
+            return pos, n_entries, n_fallback, NOT_FINITE, error_pos
         if value != 0.0:
-            word = mix64(closed(name) ^ seed)
-            columns[stored], data[stored] = word & mask, value
+            feature_hash = mix64(finish_hash(hash_value) ^ seed)
+            columns[n_entries], data[n_entries] = feature_hash & mask, value
             if hashes.shape[0]:
-                hashes[stored] = word
-                put(spans, stored, space, space_end, first, last)
-            stored += ONE
+                hashes[n_entries] = feature_hash
+                set_row(spans, n_entries, namespace_start, namespace_end, name_start, name_end)
+            n_entries += ONE
 
 
 @compiled
-def scan_vowpal(text, span, mask, tally, arrays):
-    """Read lines from `at` to `stop` or `most` rows, after what is counted, or to a bad one.
+def scan_vowpal(text, text_range, mask, counters, arrays):
+    """Read lines until the end of the text range, `max_rows` rows, or a bad line.
 
-    `span` is (at, stop, most), `tally` (rows, stored, lines). A feature's column is the hash of its
-    namespace and name, masked. Where `hashes` and `spans` have room they are filled with the whole
-    hash and with where the namespace and the name stand; `where` is how many lines of the chunk
-    stand before a row. Without a label the label is nan.
+    `text_range` is (pos, stop, max_rows), `counters` (n_rows, n_entries, n_lines) of earlier calls.
+    A feature's column is the hash of its namespace and name, masked. If `hashes` and `spans` have
+    entries, they get the whole hash and the spans of namespace and name; `lines_before` is the
+    number of lines of the chunk before each row. Without a label the label is nan.
     """
-    (at, stop, most), (rows, stored, lines) = span, tally
-    labels, weights, where, indptr, columns, data, hashes, spans, marks = arrays
-    unsure, reason, fault, weighted = NIL, DONE, at, 0
-    while at < stop and rows < most:
-        start, stored_before, unsure_before = at, stored, unsure
-        at = skip_blanks(text, at)
-        if text[at] == END:
-            at += ONE
-            lines += ONE
+    (pos, stop, max_rows), (n_rows, n_entries, n_lines) = text_range, counters
+    labels, weights, lines_before, indptr, columns, data, hashes, spans, fallback_spans = arrays
+    n_fallback, reason, error_pos, has_weights = ZERO64, DONE, pos, 0
+    while pos < stop and n_rows < max_rows:
+        line_start, entries_before, fallback_before = pos, n_entries, n_fallback
+        pos = skip_blanks(text, pos)
+        if text[pos] == END:
+            pos += ONE
+            n_lines += ONE
             continue
-        at, unsure, heavy, reason, fault = read_head(text, at, rows, unsure, labels, weights, marks)
+        pos, n_fallback, row_has_weight, reason, error_pos = read_head(
+            text, pos, n_rows, n_fallback, labels, weights, fallback_spans
+        )
         if reason == DONE:
-            at, stored, unsure, reason, fault = read_words(
-                text, at, mask, stored, unsure, columns, data, hashes, spans, marks
+            pos, n_entries, n_fallback, reason, error_pos = read_features(
+                text, pos, mask, n_entries, n_fallback, columns, data, hashes, spans, fallback_spans
             )
         if reason != DONE:
-            at, stored, unsure = start, stored_before, unsure_before
+            pos, n_entries, n_fallback = line_start, entries_before, fallback_before
             break
-        at = find_end(text, at) + ONE
-        where[rows] = lines
-        lines += ONE
-        rows += ONE
-        weighted |= heavy
-        indptr[rows] = stored
-    return at, lines, rows, stored, unsure, reason, fault, weighted
+        pos = find_end(text, pos) + ONE
+        lines_before[n_rows] = n_lines
+        n_lines += ONE
+        n_rows += ONE
+        has_weights |= row_has_weight
+        indptr[n_rows] = n_entries
+    return pos, n_lines, n_rows, n_entries, n_fallback, reason, error_pos, has_weights

@@ -1,4 +1,4 @@
-"""A window that moves over a text: whole lines at a time, in bounded memory."""
+"""Window that moves over a text: whole lines at a time, in bounded memory."""
 
 import io
 import os
@@ -9,165 +9,171 @@ from typing import NoReturn
 
 import numpy as np
 
-from tamis.data.ahead import Unpacked
 from tamis.data.options import Options
-from tamis.data.rows import SHOWN, Misplaced, ReadError, foreign, said
-from tamis.data.streams import BROKEN, Stream, open_bytes, read_into, shown
+from tamis.data.read_ahead import DecompressedReader
+from tamis.data.rows import MAX_QUOTED, PositionError, ReadError, convert_errors, error_text
+from tamis.data.streams import DECOMPRESSION_ERRORS, Stream, display_name, open_bytes, read_into
 from tamis.system.spelling import option
 
-PIECE = 1 << 20  # bytes asked for where the end of a line, or of the file, is not known
-SLACK = 1 << 16  # bytes beyond a chunk, in which its last line usually ends
-PADDING = 64  # newlines after the text, so that scans need not look for its end
-BOM = b"\xef\xbb\xbf"
-NUL = "a NUL byte; this is no text. Decompress the file, or name its format."
+READ_BYTES = 1 << 20  # bytes of a read while the end of a line, or of the file, is not known
+EXTRA_BYTES = 1 << 16  # bytes after a chunk, which usually hold the end of its last line
+PADDING = 64  # newlines after the text, so that scans need not check for its end
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+NUL_MESSAGE = "a NUL byte; this is no text. Decompress the file, or name its format."
 
 
 class Window:
-    """The part of a decompressed file that is in memory; `begin` is where the next line starts.
+    """Part of a decompressed file in memory; the next line begins at `begin`.
 
-    If the bytes end in an error (a truncated gzip), all whole lines before it are given first;
-    `failure` then says what happened.
+    If the bytes end in an error (a truncated gzip), all whole lines before it are read first;
+    `failure` is then the error.
     """
 
     def __init__(self, name: str, options: Options, offset: int = 0, line: int = 1):
-        self.name, self.line = shown(name), line
-        self.size, self.longest = options.chunk_bytes, options.max_line_bytes
+        self.name, self.line = display_name(name), line
+        self.size, self.max_bytes = options.chunk_bytes, options.max_line_bytes
         self.stream: Stream = open_bytes(name)
         self.begin = self.end = 0
-        self.store = bytearray()
-        self.ended, self.failure = False, ""
-        self._room(self.size + PIECE)
+        self.buffer = bytearray()
+        self.at_end, self.failure = False, ""
+        self._grow(self.size + READ_BYTES)
         if offset:
-            self._skip(offset)
+            self._seek_line(offset)
         if not isinstance(self.stream.bytes, io.BufferedReader):
-            self.stream = Stream(Unpacked(self.stream.bytes), self.stream.raw)
+            self.stream = Stream(DecompressedReader(self.stream.bytes), self.stream.raw)
         if not offset:
-            self._skip_mark()
+            self._skip_byte_order_mark()
         self.offset = offset or self.begin  # of `begin`, in the decompressed file
 
     # ------------------------------------------------------------------ moving
-    def lines(self, least: int) -> int:
-        """Where the first line ends that reaches `least` bytes on; `begin` at the file's end."""
-        reach = least - 1
+    def find_line_end(self, min_bytes: int) -> int:
+        """Return the end of the first line that ends at least `min_bytes` after `begin`; `begin` at
+        the file's end.
+        """
+        searched = min_bytes - 1
         while True:
-            hit = self.store.find(b"\n", self.begin + reach, self.end)
-            if hit >= 0:
-                return hit + 1
-            if self.ended:
-                return self._last()
-            if self.end - self.begin > self.longest + least:
+            newline = self.buffer.find(b"\n", self.begin + searched, self.end)
+            if newline >= 0:
+                return newline + 1
+            if self.at_end:
+                return self._finish_text()
+            if self.end - self.begin > self.max_bytes + min_bytes:
                 self.too_long(
-                    "line", self.store.rfind(b"\n", self.begin, self.end) + 1 or self.begin
+                    "line", self.buffer.rfind(b"\n", self.begin, self.end) + 1 or self.begin
                 )
-            left = self.end - self.begin
-            self._read(least + SLACK - left if left < least else PIECE)
-            reach = max(reach, left)
+            length = self.end - self.begin
+            self._read_more(min_bytes + EXTRA_BYTES - length if length < min_bytes else READ_BYTES)
+            searched = max(searched, length)
 
-    def too_long(self, what: str, at: int) -> NoReturn:
+    def too_long(self, unit: str, start: int) -> NoReturn:
         """Refuse a line or record that would fill the memory."""
-        line = self.line + self.store.count(b"\n", self.begin, at)
-        begins = bytes(self.store[at : at + SHOWN]).decode("utf-8", "backslashreplace")
+        line = self.line + self.buffer.count(b"\n", self.begin, start)
+        first_bytes = bytes(self.buffer[start : start + MAX_QUOTED]).decode(
+            "utf-8", "backslashreplace"
+        )
         raise ReadError(
-            f"{self.name}, line {line}: the {what} that begins {begins!r} is longer than "
-            f"{self.longest >> 20} MiB. Check its line ends and quotes, or pass a larger "
+            f"{self.name}, line {line}: the {unit} that begins {first_bytes!r} is longer than "
+            f"{self.max_bytes >> 20} MiB. Check its line ends and quotes, or pass a larger "
             f"{option('max_line_bytes')}."
         )
 
-    def advance(self, at: int, lines: int) -> None:
-        """Go on behind a line."""
-        self.offset += at - self.begin
-        self.begin, self.line = at, self.line + lines
+    def advance(self, pos: int, n_lines: int) -> None:
+        """Move `begin` to `pos`, after `n_lines` lines."""
+        self.offset += pos - self.begin
+        self.begin, self.line = pos, self.line + n_lines
 
     @contextmanager
     def restoring_position(self) -> Iterator[None]:
-        """A look at the lines that are in memory, after which the window stands where it stood."""
+        """Restore the position after the lines in memory were read in advance."""
         begin, line, offset = self.begin, self.line, self.offset
         yield
         self.begin, self.line, self.offset = begin, line, offset
 
-    def clean(self, at: int, stop: int) -> int:
-        """The end of the lines from `at` on that hold no NUL byte."""
-        hit = self.store.find(0, at, stop)
-        return stop if hit < 0 else max(at, self.store.rfind(b"\n", at, hit) + 1)
+    def find_nul(self, start: int, stop: int) -> int:
+        """Return the end of the lines from `start` on that hold no NUL byte."""
+        nul = self.buffer.find(0, start, stop)
+        return stop if nul < 0 else max(start, self.buffer.rfind(b"\n", start, nul) + 1)
 
-    def done(self) -> int:
-        """Bytes of the file itself that have been read, where it can tell."""
+    def bytes_read(self) -> int:
+        """Return the bytes of the raw file read so far, or 0 if it cannot tell."""
         try:
             return self.stream.raw.tell()
         except (OSError, ValueError):
             return 0
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self.stream.raw is not getattr(sys.stdin, "buffer", None):
             self.stream.bytes.close()
             self.stream.raw.close()
 
     # ------------------------------------------------------------------ inside
-    def _room(self, size: int) -> None:
-        """A larger store with the same text."""
-        store = bytearray(size + PADDING)
-        left = self.end - self.begin
-        if left:
-            store[:left] = self.store[self.begin : self.end]
-        self.store, self.begin, self.end = store, 0, left
-        self.text = np.frombuffer(store, np.uint8)
+    def _grow(self, size: int) -> None:
+        """Replace the buffer by a larger one with the same text."""
+        larger_buffer = bytearray(size + PADDING)
+        length = self.end - self.begin
+        if length:
+            larger_buffer[:length] = self.buffer[self.begin : self.end]
+        self.buffer, self.begin, self.end = larger_buffer, 0, length
+        self.text = np.frombuffer(larger_buffer, np.uint8)
 
-    def _read(self, most: int) -> None:
-        """Some more bytes at the end; what is left of the text is moved only to make room."""
-        left, room = self.end - self.begin, len(self.store) - PADDING
-        if left + most > room:
-            self._room(max(2 * room, left + most))
-        elif self.end + most > room:
-            self.text[:left] = self.text[self.begin : self.end]
-            self.begin, self.end = 0, left
+    def _read_more(self, max_bytes: int) -> None:
+        """Append up to `max_bytes` bytes; move the text only to make space."""
+        length, capacity = self.end - self.begin, len(self.buffer) - PADDING
+        if length + max_bytes > capacity:
+            self._grow(max(2 * capacity, length + max_bytes))
+        elif self.end + max_bytes > capacity:
+            self.text[:length] = self.text[self.begin : self.end]
+            self.begin, self.end = 0, length
         try:
-            with memoryview(self.store) as view:
-                got = read_into(self.stream.bytes, view[self.end : self.end + most])
-        except BROKEN as error:
-            got, way_out = 0, "cut short or damaged. Copy the file again"
-            self.failure = f"the data ends in an error ({said(error)}): {way_out}"
-        self.end += got
-        self.ended = got == 0
+            with memoryview(self.buffer) as view:
+                n_bytes = read_into(self.stream.bytes, view[self.end : self.end + max_bytes])
+        except DECOMPRESSION_ERRORS as error:
+            n_bytes, advice = 0, "cut short or damaged. Copy the file again"
+            self.failure = f"the data ends in an error ({error_text(error)}): {advice}"
+        self.end += n_bytes
+        self.at_end = n_bytes == 0
 
-    def _last(self) -> int:
-        """The end of the text, its last line closed; of a broken file the last whole line."""
+    def _finish_text(self) -> int:
+        """Return the end of the text after closing its last line; a truncated file ends at its last
+        whole line.
+        """
         if self.failure:
-            self.end = max(self.begin, self.store.rfind(b"\n", self.begin, self.end) + 1)
-        elif self.end > self.begin and self.store[self.end - 1] != 10:
-            self.store[self.end] = 10
+            self.end = max(self.begin, self.buffer.rfind(b"\n", self.begin, self.end) + 1)
+        elif self.end > self.begin and self.buffer[self.end - 1] != 10:
+            self.buffer[self.end] = 10
             self.end += 1
-        self.store[self.end : self.end + PADDING // 2] = b"\n" * (PADDING // 2)
+        self.buffer[self.end : self.end + PADDING // 2] = b"\n" * (PADDING // 2)
         return self.end
 
-    def _skip(self, offset: int) -> None:
-        """Begin where an earlier reading ended: behind a line, or a last one that is not closed."""
-        source, at = self.stream.bytes, 0
-        plain = isinstance(source, io.BufferedReader)  # which can be sought beyond its end
-        with foreign(
+    def _seek_line(self, offset: int) -> None:
+        """Go to the end of an earlier reading: behind a line end, or at the end of the file."""
+        source, pos = self.stream.bytes, 0
+        is_plain = isinstance(source, io.BufferedReader)  # can seek beyond its end
+        with convert_errors(
             f"{self.name}: byte {offset} of its text, where reading is to go on, cannot be reached",
             "Copy the file again.",
         ):
             if source.seekable():
-                at = source.seek(
-                    min(offset - 1, os.fstat(source.fileno()).st_size) if plain else offset - 1
+                pos = source.seek(
+                    min(offset - 1, os.fstat(source.fileno()).st_size) if is_plain else offset - 1
                 )
-            while at < offset - 1 and (piece := source.read(min(offset - 1 - at, PIECE))):
-                at += len(piece)
-            if at < offset - 1 or source.read(1) not in (b"\n", b""):
-                raise Misplaced(
+            while pos < offset - 1 and (chunk := source.read(min(offset - 1 - pos, READ_BYTES))):
+                pos += len(chunk)
+            if pos < offset - 1 or source.read(1) not in (b"\n", b""):
+                raise PositionError(
                     f"{self.name}: no line begins at byte {offset}, where reading was to go on."
                 )
 
-    def _skip_mark(self) -> None:
-        """Leave out a byte order mark; refuse UTF-16."""
-        while self.end < 3 and not self.ended:
-            self._read(SLACK)
-        head = bytes(self.store[: min(self.end, 3)])
+    def _skip_byte_order_mark(self) -> None:
+        """Skip a byte order mark; refuse UTF-16."""
+        while self.end < 3 and not self.at_end:
+            self._read_more(EXTRA_BYTES)
+        head = bytes(self.buffer[: min(self.end, 3)])
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise ReadError(
                 f"{self.name}, line 1: the text is in UTF-16. Save it as UTF-8 (iconv -f UTF-16 -t "
                 "UTF-8)."
             )
-        if head == BOM:
+        if head == BYTE_ORDER_MARK:
             self.begin = 3

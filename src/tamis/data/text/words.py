@@ -1,4 +1,4 @@
-"""Words as numbers of 64 bits, numbers and places as CSR: what the readers of tables share."""
+"""Hashes of words, and CSR rows from dense slots or with repeated columns; compiled."""
 
 import numpy as np
 
@@ -7,61 +7,68 @@ from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.numerics.numba import compiled, helper, inlined
 
 SEED, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
-NOTHING = np.uint64(0)  # stands for a missing word
+MISSING_HASH = np.uint64(0)  # of a missing word
 QUOTE = np.uint8(34)
 
 
 @inlined
-def closed(value):
-    """A hash over bytes, mixed; never 0."""
+def finish_hash(value):
+    """Return the mixed hash of a hash over bytes; never 0."""
     value = mix64(value)
-    return value if value != NOTHING else np.uint64(1)
+    return value if value != MISSING_HASH else np.uint64(1)
 
 
 @inlined
 def hash_span(text, start, end, seed, escaped):
-    """Hash of the bytes from `start` to `end`, doubled quotes once if `escaped`; never 0."""
+    """Return the hash of the bytes from `start` to `end`; never 0.
+
+    If `escaped`, two quotes in a row count as one.
+    """
     value, k = seed, start
     while k < end:
         value = (value ^ np.uint64(text[k])) * PRIME
         k += np.uint64(2) if escaped and text[k] == QUOTE else np.uint64(1)
-    return closed(value)
+    return finish_hash(value)
 
 
 @compiled
 def hash_word(text, seed):
-    """The same, for a word by itself."""
+    """Return the hash of a whole text; never 0."""
     return hash_span(text, np.uint64(0), np.uint64(text.shape[0]), seed, False)
 
 
 @helper
-def join_row(indices, data, first, last, out, table):
-    """The entries of one row, repeats summed, written from `out` on; a hash set that is at most
-    half full knows where each column stands.
+def join_row(indices, data, row_start, row_end, out, table):
+    """Sum the repeated columns of one row, write its entries from `out` on, and return their end.
+
+    A hash set that is at most half full holds the slot of each column.
     """
-    one, size, shift, start = np.uint64(1), np.uint64(64), np.uint64(58), out
-    while size < (last - first) << one:
+    one, size, shift, out_start = np.uint64(1), np.uint64(64), np.uint64(58), out
+    while size < (row_end - row_start) << one:
         size, shift = size << one, shift - one
     table[:size] = FREE
-    for k in range(first, last):
-        place = (np.uint64(indices[k]) * GOLDEN) >> shift
-        while table[place] != FREE and indices[start + table[place]] != indices[k]:
-            place = (place + one) & (size - one)
-        if table[place] == FREE:
-            table[place] = out - start
+    for k in range(row_start, row_end):
+        slot = (np.uint64(indices[k]) * GOLDEN) >> shift
+        while table[slot] != FREE and indices[out_start + table[slot]] != indices[k]:
+            slot = (slot + one) & (size - one)
+        if table[slot] == FREE:
+            table[slot] = out - out_start
             indices[out], data[out] = indices[k], data[k]
             out += one
         else:
-            data[start + table[place]] += data[k]
+            data[out_start + table[slot]] += data[k]
     return out
 
 
 @compiled
 def pack_rows(values, columns, indptr, indices, data):
-    """CSR without zeros from an entry a row and slot; `columns` in one row for all, or in many."""
-    k, common = np.uint64(0), columns.shape[0] == 1
+    """Write CSR arrays without zeros from a matrix of values.
+
+    `columns` has the column of each value; one row of it may serve for all rows.
+    """
+    k, has_common_columns = np.uint64(0), columns.shape[0] == 1
     for i in range(values.shape[0]):
-        row = 0 if common else i
+        row = 0 if has_common_columns else i
         for s in range(values.shape[1]):
             if values[i, s] != 0.0 and columns[row, s] >= 0:
                 indices[k], data[k] = columns[row, s], values[i, s]
@@ -71,39 +78,39 @@ def pack_rows(values, columns, indptr, indices, data):
 
 @compiled
 def join_repeats(indptr, indices, data):
-    """Sum what a row says several times of a column into the first place it stands at, and close
-    the gaps; return how many entries are left. Rows keep their order, whatever stands beside them.
+    """Sum the repeated columns of each row in place; return the number of entries that remain.
 
-    Most rows find that their columns have places of their own in a small table, each marked with
-    the number of the row; only those where two meet are looked at again.
+    Rows keep the order of their columns. For most rows a small table, whose slots are marked with
+    the number of the row, shows that no two columns share a slot; only the others need `join_row`.
     """
-    one, turn, long = np.uint64(1), np.uint64(255), np.uint64(256)
-    marks, table, out = np.zeros(1 << 14, np.uint8), np.empty(1 << 10, np.uint64), np.uint64(0)
-    first = indptr[0]
+    one, n_marks, long_row = np.uint64(1), np.uint64(255), np.uint64(256)
+    slot_marks, hash_table = np.zeros(1 << 14, np.uint8), np.empty(1 << 10, np.uint64)
+    out = np.uint64(0)
+    row_start = indptr[0]
     for i in range(np.uint64(indptr.shape[0]) - one):
-        last, meets = indptr[i + one], indptr[i + one] - first > long
-        mark = np.uint8(i % turn + one)
+        row_end, may_repeat = indptr[i + one], indptr[i + one] - row_start > long_row
+        mark = np.uint8(i % n_marks + one)
         if mark == 1:
-            marks[:] = 0
-        if not meets:
-            for k in range(first, last):
-                place = (np.uint64(indices[k]) * GOLDEN) >> np.uint64(50)
-                meets |= marks[place] == mark
-                marks[place] = mark
-        if meets:
-            if (last - first) << np.uint64(2) > np.uint64(table.shape[0]):
-                table = np.empty((last - first) << np.uint64(2), np.uint64)
-            out = join_row(indices, data, first, last, out, table)
-        elif out == first:
-            out = last
+            slot_marks[:] = 0
+        if not may_repeat:
+            for k in range(row_start, row_end):
+                slot = (np.uint64(indices[k]) * GOLDEN) >> np.uint64(50)
+                may_repeat |= slot_marks[slot] == mark
+                slot_marks[slot] = mark
+        if may_repeat:
+            if (row_end - row_start) << np.uint64(2) > np.uint64(hash_table.shape[0]):
+                hash_table = np.empty((row_end - row_start) << np.uint64(2), np.uint64)
+            out = join_row(indices, data, row_start, row_end, out, hash_table)
+        elif out == row_start:
+            out = row_end
         else:
-            for k in range(first, last):
+            for k in range(row_start, row_end):
                 indices[out], data[out] = indices[k], data[k]
                 out += one
-        first, indptr[i + one] = last, out
+        row_start, indptr[i + one] = row_end, out
     return out
 
 
 def hash_of(word: str, seed: np.uint64 = SEED) -> int:
-    """Hash of a word."""
+    """Return the hash of a word."""
     return int(hash_word(np.frombuffer(word.encode(), np.uint8), np.uint64(seed)))

@@ -5,6 +5,9 @@ JOBS ?= 2
 PEER_TESTS := tests/against/test_vowpal.py tests/methods/group_lasso/test_cones.py tests/methods/low_rank_lasso/test_words.py \
 	tests/reporting/test_browser.py
 
+# Where nothing writes byte code, each of the many processes that tests start compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test tests peers test-peers test-matrix lint docs bench dist clean
 
 # One stamp an extra: the virtual environment is made once and brought up to date when pyproject.toml changes.

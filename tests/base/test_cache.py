@@ -60,40 +60,72 @@ FITS = (
     print(json.dumps([compiled(), counts, shown]))
     """
 )
-ONE = (
-    DATA
-    + COUNT
+# Loops that are compiled in a moment: with a helper, with a term of tamis, and without either.
+SMALL = (
+    COUNT
     + """
-    from tamis import FOBOSClassifier
-    shown = FOBOSClassifier(random_state=0).fit(X, y).coef_.tolist()
-    print(json.dumps([compiled(), shown]))
+    import json, sys, warnings
+    import numpy as np
+    from tamis.numerics.csr import count_nonzeros, decide, has_duplicates
+    from tamis.solvers.path.loop import sum_values
+    from tamis.terms import Hinge
+
+    def results(loss=Hinge(1.0)):
+        rng = np.random.default_rng(0)
+        starts, cells = 2 * np.arange(6, dtype=np.uint64), np.arange(10, dtype=np.uint32) % 4
+        dense, scores = rng.normal(size=(5, 4)), np.empty((5, 1))
+        rows, bias = np.arange(5, dtype=np.uint64), rng.normal(size=1)
+        decide(rng.normal(size=10), cells, starts, rows, rng.normal(size=(4, 1)), bias, scores)
+        pointers = np.zeros(6, np.uint64)
+        count_nonzeros(dense, pointers)
+        targets = np.sign(dense[:, :1])
+        total = sum_values(loss, scores, targets, np.ones(5))
+        twice = has_duplicates(starts, cells)
+        return [scores.tolist(), total, bool(twice), pointers.tolist()]
+    """
+)
+ONCE = (
+    SMALL
+    + """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        shown = results()
+    counts = compiled(), sum(loop.misses() for loop in loops().values())
+    print(json.dumps([*counts, [str(w.message) for w in caught], shown]))
     """
 )
 
 
 @pytest.fixture(scope="module")
+def warm():
+    """What a process tells whose fits share the folder of all tests; then all its code is there."""
+    return json.loads(run_process(FITS))
+
+
+@pytest.fixture(scope="module")
 def first(tmp_path_factory):
-    """A process with an empty cache folder: the folder, and what it told."""
+    """The folder that a process with small loops has filled, and what it told."""
     folder = tmp_path_factory.mktemp("numba")
-    return folder, json.loads(run_process(FITS, env={"NUMBA_CACHE_DIR": folder}))
-
-
-@pytest.fixture
-def warm(first):
-    """A cache folder in which FOBOS for two classes has been compiled."""
-    return first[0]
+    return folder, json.loads(run_process(ONCE, env={"NUMBA_CACHE_DIR": folder}))
 
 
 def test_a_second_process_compiles_nothing(first):
     folder, first = first
-    second = json.loads(run_process(FITS, env={"NUMBA_CACHE_DIR": folder}))
+    second = json.loads(run_process(ONCE, env={"NUMBA_CACHE_DIR": folder}))
     assert first[0] > 0, "the listener heard nothing"
+    assert first[1] == 4
+    assert second[:2] == [0, 0], f"{second[0]} functions were compiled anew"
+    assert first[2:] == second[2:], "cached code gives other bits"
+    assert not first[2]
+
+
+def test_fits_in_a_second_process_compile_nothing(warm):
+    second = json.loads(run_process(FITS))
     assert second[0] == 0, f"{second[0]} functions were compiled anew"
-    assert sum(misses for _, misses in first[1].values()) > 0
     assert all(misses == 0 for _, misses in second[1].values()), second[1]
     assert second[1]["learn_one"][0] == 2
     assert second[1]["learn_many"][0] == 1
-    assert first[2] == second[2], "cached code gives other bits"
+    assert warm[2] == second[2], "cached code gives other bits"
 
 
 def test_loading_leaves_numba_unready_to_compile(warm):
@@ -103,13 +135,13 @@ def test_loading_leaves_numba_unready_to_compile(warm):
         "    print([name for name in ('numba.np.arraymath', 'sklearn.model_selection', "
         "'sklearn.metrics') if name in sys.modules])"
     )
-    assert run_process(code, env={"NUMBA_CACHE_DIR": warm}).strip() == "[]"
+    assert run_process(code).strip() == "[]"
 
 
 @pytest.mark.parametrize(
     "gone", ["caching.CompileResultCacheImpl", "runtime.rtsys", "registry.CPUDispatcher"]
 )
-def test_without_private_names_of_numba_a_fit_gives_the_same_bits(first, tmp_path, gone):
+def test_without_private_names_of_numba_loops_give_the_same_bits(first, tmp_path, gone):
     """Another release may have moved them: code is then not stored, takes longer to load, or longer
     to compile.
     """
@@ -121,8 +153,8 @@ def test_without_private_names_of_numba_a_fit_gives_the_same_bits(first, tmp_pat
     folder = tmp_path / "numba"
     if module == "runtime":
         shutil.copytree(first[0], folder)
-    compiled, shown = json.loads(run_process(lost + ONE, env={"NUMBA_CACHE_DIR": folder}))
-    assert shown == first[1][2][0]
+    compiled, *_, shown = json.loads(run_process(lost + ONCE, env={"NUMBA_CACHE_DIR": folder}))
+    assert shown == first[1][-1]
     assert (compiled == 0) == (module == "runtime")
     assert any(folder.rglob("*.nbc")) == (module != "caching")
 
@@ -221,64 +253,77 @@ class Mine(NamedTuple):
         return float("inf")
 '''
 USE = (
-    DATA
+    SMALL
     + """
     sys.path.insert(0, sys.argv[1])
     from my_losses import Mine
-    from tamis import FOBOSClassifier
-    given = dict(eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None)
-    mine = FOBOSClassifier(loss=Mine(), **given).fit(X, y)
-    usual = FOBOSClassifier(shuffle=False).fit(X, y)
-    print(json.dumps([mine.coef_.tolist(), usual.coef_.tolist()]))
+    print(json.dumps([results(Mine()), results()]))
     """
 )
 
 
-def test_edited_and_deleted_foreign_terms(tmp_path, warm):
+def test_edited_and_deleted_foreign_terms(tmp_path, first):
     """A module rewritten on disk gives the new results in the next process; once it is gone, other
     processes do not notice.
     """
-    home, cache = tmp_path / "home", {"NUMBA_CACHE_DIR": warm}
+    home, folder = tmp_path / "home", tmp_path / "numba"
     home.mkdir()
+    shutil.copytree(first[0], folder)
+    usual = [path.name for path in folder.rglob("*") if path.is_file()]
     by_factor = {}
     for factor in ("1.0", "2.0"):
         (home / "my_losses.py").write_text(TERM.replace("FACTOR", factor))
         shutil.rmtree(home / "__pycache__", ignore_errors=True)
-        mine, shipped = json.loads(run_process(USE, home, env=cache))
+        mine, shipped = json.loads(run_process(USE, home, env={"NUMBA_CACHE_DIR": folder}))
+        assert shipped == first[1][-1]
         by_factor[factor] = mine
-    assert by_factor["1.0"] != by_factor["2.0"]
-    kept = [path.name for path in Path(warm).rglob("*") if path.is_file()]
+    assert by_factor["1.0"] == shipped
+    assert by_factor["2.0"][1] == 2.0 * shipped[1]
     shutil.rmtree(home)
-    after = DATA + (
-        "    from tamis import FOBOSClassifier\n    "
-        "print(json.dumps(FOBOSClassifier(shuffle=False).fit(X, y).coef_.tolist()))"
-    )
-    assert json.loads(run_process(after, env=cache)) == shipped
-    again = [path.name for path in Path(warm).rglob("*") if path.is_file()]
-    assert sorted(kept) == sorted(again)
+    after = json.loads(run_process(ONCE, env={"NUMBA_CACHE_DIR": folder}))
+    assert after == [0, 0, [], shipped]
+    again = [path.name for path in folder.rglob("*") if path.is_file()]
+    assert sorted(usual) == sorted(again)
 
 
-def test_redefined_terms_of_one_name_in_one_process(warm):
-    """Two classes of one name, then the first again: each runs its own code."""
+def test_a_fit_with_a_foreign_term_stores_none_of_its_code(tmp_path):
+    """And finds the weights of the term of tamis that says the same."""
     code = (
         DATA
-        + f"""
-    import textwrap
+        + COUNT
+        + """
+    from numba.core.caching import NullCache
     from tamis import FOBOSClassifier
-    source = {TERM!r}
+    sys.path.insert(0, sys.argv[1])
+    from my_losses import Mine
     given = dict(eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None)
+    models = [FOBOSClassifier(loss=loss, **given).fit(X, y) for loss in ("hinge", Mine())]
+    pairs = [pair for loop in loops().values() for pair in loop.twins.items()]
+    stores = [type(twin._cache) is NullCache for kinds, twin in pairs if "Mine" in str(kinds)]
+    assert stores and all(stores), stores
+    print(json.dumps([model.coef_.tolist() for model in models]))
+    """
+    )
+    (tmp_path / "my_losses.py").write_text(TERM.replace("FACTOR", "1.0"))
+    shipped, mine = json.loads(run_process(code, tmp_path))
+    assert mine == shipped
+
+
+def test_redefined_terms_of_one_name_in_one_process(first):
+    """Two classes of one name, then the first again: each runs its own code."""
+    code = (
+        SMALL
+        + f"""
     found = []
     for factor in ("1.0", "2.0", "1.0", "2.0"):
         scope = {{"__name__": "notebook"}}
-        exec(source.replace("FACTOR", factor), scope)
-        model = FOBOSClassifier(loss=scope["Mine"](), **given).fit(X, y)
-        found.append(model.coef_.tolist())
+        exec({TERM!r}.replace("FACTOR", factor), scope)
+        found.append(results(scope["Mine"]()))
     assert found[0] == found[2] and found[1] == found[3] and found[0] != found[1]
-    hinge = FOBOSClassifier(loss="hinge", **given).fit(X, y)
-    assert hinge.coef_.tolist() == found[0]
+    assert results() == found[0]
     """
     )
-    run_process(code, env={"NUMBA_CACHE_DIR": warm})
+    run_process(code, env={"NUMBA_CACHE_DIR": first[0]})
 
 
 # --------------------------------------------------------------------------- read-only installs
@@ -435,16 +480,6 @@ def test_a_user_without_a_home_or_a_name(places, monkeypatch):
 
 
 # --------------------------------------------------------------------------- damage
-TOLD = (
-    DATA
-    + """
-    from tamis import FOBOSClassifier
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        shown = FOBOSClassifier(random_state=0).fit(X, y).coef_.tolist()
-    print(json.dumps([[str(w.message) for w in caught], shown]))
-    """
-)
 DAMAGE = [
     lambda code: b"",
     lambda code: code[:40],
@@ -460,13 +495,16 @@ def test_damaged_code_is_compiled_again(first, tmp_path, kind):
     for number, path in enumerate(sorted(folder.rglob(f"*.{kind}"))):
         path.write_bytes(DAMAGE[number % len(DAMAGE)](path.read_bytes()))
     for warned in (1, 0):
-        messages, shown = json.loads(run_process(TOLD, env={"NUMBA_CACHE_DIR": folder}))
-        assert shown == first[1][2][0]
+        compiled, _, messages, shown = json.loads(
+            run_process(ONCE, env={"NUMBA_CACHE_DIR": folder})
+        )
+        assert shown == first[1][-1]
+        assert bool(compiled) == warned
         assert len(messages) == warned, messages
         assert all(str(folder) in message for message in messages)
 
 
-def test_a_full_disk_ends_no_fit(first, tmp_path):
+def test_a_full_disk_ends_no_loop(first, tmp_path):
     full = """
     import errno, numba.core.caching
 
@@ -477,21 +515,18 @@ def test_a_full_disk_ends_no_fit(first, tmp_path):
 
     numba.core.caching.open = full
     """
-    messages, shown = json.loads(run_process(full + TOLD, env={"NUMBA_CACHE_DIR": tmp_path}))
-    assert shown == first[1][2][0]
+    *_, messages, shown = json.loads(run_process(full + ONCE, env={"NUMBA_CACHE_DIR": tmp_path}))
+    assert shown == first[1][-1]
     assert len(messages) == 1
     assert str(tmp_path) in messages[0]
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(tmp_path):
+def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(first, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    code = DATA + (
-        "    from tamis import FOBOSClassifier\n    print(FOBOSClassifier(max_iter=1, "
-        "tol=None).fit(X, y).predict(X).sum())"
-    )
-    assert run_process(code, env={"NUMBA_CACHE_DIR": blocked / "inside"}).strip().isdigit()
+    told = json.loads(run_process(ONCE, env={"NUMBA_CACHE_DIR": blocked / "inside"}))
+    assert told[-1] == first[1][-1]
 
 
 # --------------------------------------------------------------------------- what a loop comes from

@@ -199,16 +199,20 @@ def test_inputs_that_are_not_named_as_such(tmp_path, monkeypatch, capsys):
 def test_an_output_may_be_a_stream(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 10)
     fit = ["fit", tmp_path / "a.svm", "--method", "ftrl", "--json"]
-    assert tamis(*fit, "--out", tmp_path / "m").code == 0
-    done = tamis("predict", tmp_path / "m", tmp_path / "a.svm", "-o", "/dev/stdout")
-    assert done.out == "1\n-1\n" * 10
-    assert tamis("predict", tmp_path / "m", tmp_path / "a.svm", "-o", os.devnull).code == 0
-    assert tamis(*fit, "--out", os.devnull).code == 0
+    predict = ["predict", tmp_path / "m", tmp_path / "a.svm"]
+    code, said, errors = several(
+        [*fit, "--out", tmp_path / "m"],
+        [*predict, "-o", "/dev/stdout"],
+        [*predict, "-o", os.devnull],
+        [*fit, "--out", os.devnull],
+    )
+    assert code == 0, errors
+    assert said[1] == "1\n-1\n" * 10
 
 
 def test_a_reader_that_goes_away(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 40_000)
-    assert tamis("fit", tmp_path / "a.svm", "--method", "ftrl", "--out", tmp_path / "m").code == 0
+    save(train(FTRLClassifier(), open_rows(tmp_path / "a.svm")), tmp_path / "m")
     command = (
         f"{sys.executable} -m tamis predict {tmp_path}/m {tmp_path}/a.svm | head -1; echo "
         f"${{PIPESTATUS[0]}}"
@@ -388,18 +392,10 @@ def test_tables_with_words_are_read_beside_pandas(tmp_path):
         ),
         tmp_path / "a.parquet",
     )
-    done = tamis(
-        "fit",
-        tmp_path / "a.parquet",
-        "--method",
-        "ftrl",
-        "--missing",
-        "zero",
-        "--out",
-        tmp_path / "m",
-    )
-    assert done.code == 0, done.err
-    assert tamis("predict", tmp_path / "m", tmp_path / "a.parquet").out.split()[:2] == ["no", "yes"]
+    fit = ["fit", "a.parquet", "--method", "ftrl", "--missing", "zero", "--out", "m"]
+    code, said, errors = several(fit, ["predict", "m", "a.parquet"], cwd=tmp_path)
+    assert code == 0, errors
+    assert said[1].split()[:2] == ["no", "yes"]
 
 
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0"}

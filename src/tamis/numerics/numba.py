@@ -412,10 +412,12 @@ def term_method(function: Any = None, *, otherwise: Callable | None = None) -> A
     name = function.__name__
     TERM_METHODS.append(name)
 
-    @functools.wraps(function)
-    def plain(self, *arguments):
-        method = function if otherwise is None or hasattr(self, name) else otherwise
-        return method(self, *arguments)
+    plain = function
+    if otherwise is not None:
+
+        @functools.wraps(function)
+        def plain(self, *arguments):
+            return (function if hasattr(self, name) else otherwise)(self, *arguments)
 
     @overload(plain, strict=False)
     def typed(self, *arguments):

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from methods.sieve import plain_pass
+from methods.sieve import reference_pass
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
@@ -22,7 +22,7 @@ from tamis.terms import Huber, Logistic
 
 pytestmark = pytest.mark.quick
 
-X, Y = plain_pass.text()
+X, Y = reference_pass.text()
 THREE = (X.toarray()[:, :3].argmax(axis=1)).astype(int)
 NUMBERS = (
     X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5]
@@ -57,7 +57,7 @@ def sieved(X, y=Y, folds=None, seed=0):
 # --------------------------------------------------------------------------- invariances
 def test_it_learns_and_keeps_few():
     model = SieveClassifier(random_state=0).fit(X, Y)
-    assert model.score(*plain_pass.text(seed=0, n=300)) > 0.75
+    assert model.score(*reference_pass.text(seed=0, n=300)) > 0.75
     assert 1 <= len(model.support_) <= model.resolved_params_["n_features"] < 60
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from methods.sieve import plain_pass
+from methods.sieve import reference_pass
 
 from tamis.base.splits import hash_folds
 from tamis.base.validation import _from_csr
@@ -14,7 +14,7 @@ from tamis.numerics.csr import NOTHING
 from tamis.numerics.hashing import GOLDEN, mix64, row_hashes
 from tamis.terms import Hinge, Logistic, Squared
 
-X, Y = plain_pass.text(60, 12)
+X, Y = reference_pass.text(60, 12)
 SIGNS = np.where(Y > 0, 1.0, -1.0)[:, None]
 ALL = np.arange(60, dtype=np.uint64)
 
@@ -69,7 +69,7 @@ def passes(number, key, backwards=0):
 
 
 SLOPES = {
-    Logistic(): plain_pass.logistic_slope,
+    Logistic(): reference_pass.logistic_slope,
     Hinge(): lambda f, y: -y if f * y < 1.0 else 0.0,
     Squared(): lambda f, y: f - y,
 }
@@ -87,7 +87,7 @@ def test_the_pass_is_the_eager_one(loss, intercept, weighed, flip, free):
     pace = paces([0.3], [0.05], pull, intercept, free)
     walk_one(walked(X, SIGNS, weights), state, bias, loss, pace, passes(3, 7, flip))
     backwards = [order[::-1] if flip else order for order in orders(60, 7, 3)]
-    w, b, mean, bias_mean = plain_pass.walk(
+    w, b, mean, bias_mean = reference_pass.walk(
         X.toarray(),
         SIGNS[:, 0],
         backwards,
@@ -190,7 +190,7 @@ def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
     words = row_hashes(_from_csr(sp.csr_array(twice)))
     assert np.array_equal(words[:60], words[60:])
     assert len(np.unique(words)) > 50
-    folds = hash_folds(row_hashes(_from_csr(plain_pass.text(2000, 50)[0])), 5)
+    folds = hash_folds(row_hashes(_from_csr(reference_pass.text(2000, 50)[0])), 5)
     assert np.bincount(folds, minlength=5).min() > 200
 
 

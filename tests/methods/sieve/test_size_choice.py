@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamis.methods.sieve.errors import Error
+from tamis.methods.sieve.held_out_errors import Error
 from tamis.methods.sieve.size_choice import (
     SizeRule,
     choose,

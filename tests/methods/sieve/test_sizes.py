@@ -5,14 +5,14 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from methods.sieve import plain_pass
+from methods.sieve import reference_pass
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from tamis import SieveClassifier, SieveRegressor, load, save
 
 pytestmark = pytest.mark.quick
 
-X, Y = plain_pass.text()
+X, Y = reference_pass.text()
 THREE = X.toarray()[:, :3].argmax(axis=1)
 NUMBERS = X.toarray()[:, :3] @ [3.0, -2.0, 1.0] + 0.3 * np.random.default_rng(0).normal(size=300)
 
@@ -66,7 +66,7 @@ def test_a_signal_is_not_called_nothing():
 # --------------------------------------------------------------------------- the intercept
 def test_unequal_classes_are_predicted_in_their_shares():
     rng = np.random.default_rng(0)
-    text, y = plain_pass.text(1500, seed=3)
+    text, y = reference_pass.text(1500, seed=3)
     fewer = (y == 1) | (rng.random(1500) < 0.3)
     text, y = text[fewer], y[fewer]
     half = len(y) // 2
@@ -138,7 +138,7 @@ def test_importance_is_in_no_units():
 def test_the_stated_error_is_that_of_new_rows():
     off = []
     for seed in range(6):
-        text, y = plain_pass.text(900, seed=20 + seed)
+        text, y = reference_pass.text(900, seed=20 + seed)
         model = SieveClassifier(random_state=0).fit(text[:300], y[:300])
         off.append(model.error_ - (1.0 - model.score(text[300:], y[300:])))
     assert abs(np.mean(off)) < 0.03

@@ -17,7 +17,7 @@ In the order in which data walks through them:
 - `cross_validation`: one candidate on all folds, and its held-out scores
 - `paths`: a group of paths that goes down the size path
 - `loop`: the passes of a path
-- `errors`: held-out scores, calibrated, and their errors
+- `held_out_errors`: held-out scores, calibrated, and their errors
 - `size_choice`: sizes, the choice among them, and the error to expect of it
 - `size_path`: the points of the path that a model keeps, for other sizes
 - `result`: what a fitted sieve holds and shows

@@ -4,7 +4,7 @@ say of each size.
 
 import numpy as np
 
-from tamis.methods.sieve.errors import Error, Held, Rows, error_of, line_of, rows_of
+from tamis.methods.sieve.held_out_errors import Error, Held, Rows, error_of, line_of, rows_of
 from tamis.methods.sieve.paths import Candidate, PathGroup, PathPoint, path_keys
 from tamis.methods.sieve.table.columns import Sample, Table
 from tamis.system.memory import check_memory

@@ -13,7 +13,7 @@ from tamis.methods.sieve.cross_validation import (
     evaluate_scores,
     pooled_scores,
 )
-from tamis.methods.sieve.errors import (
+from tamis.methods.sieve.held_out_errors import (
     Held,
     Rows,
     baseline_rows,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from tamis.methods.sieve.errors import Error, beats
+from tamis.methods.sieve.held_out_errors import Error, beats
 
 SIZE_EXPONENT = 0.5  # a step of the path in powers of two
 MAX_SECOND_SIZE = 0.85  # the second size is at most this share of the first

@@ -14,6 +14,6 @@ In the order in which data walks through them:
 - `partitions`: a fit of rows that lie in partitions: walk, count, purge
 - `loop`: the walk of the paths, burst by burst
 - `loop_stage`: the end of a stage: votes, features that leave, gravity, bursts
-- `loop_visit`: stages of paths that lie apart
+- `loop_partitions`: stages of paths that lie apart
 - `loop_columns`: columns: how often, order statistics, mean weights, scores
 """

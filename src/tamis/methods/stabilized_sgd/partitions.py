@@ -27,8 +27,8 @@ import numpy as np
 
 from tamis.methods.stabilized_sgd import loop_columns as columns_loop
 from tamis.methods.stabilized_sgd import loop_stage as loop
+from tamis.methods.stabilized_sgd.loop_partitions import close_apart, walk_apart
 from tamis.methods.stabilized_sgd.loop_stage import COURSE, PATH, Plan, Rows, State
-from tamis.methods.stabilized_sgd.loop_visit import close_apart, walk_apart
 from tamis.methods.stabilized_sgd.paths import NO_COUNTS, Bundle, StabilizedEngine
 from tamis.numerics.csr import Csr, frozen
 

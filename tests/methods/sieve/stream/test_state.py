@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.sieve import plain_pass
+from methods.sieve import reference_pass
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
@@ -16,7 +16,7 @@ from tamis.methods.sieve import fit
 from tamis.methods.sieve.stream import state
 
 N = 300
-X, Y = plain_pass.text(N)
+X, Y = reference_pass.text(N)
 THREE = X.toarray()[:, :3].argmax(axis=1)
 NUMBERS = (
     X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5]
@@ -84,7 +84,7 @@ def test_rows_of_weight_0_are_nothing():
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_long_stream_learns_from_all_rows(name):
-    big, y = plain_pass.text(3000, seed=5)
+    big, y = reference_pass.text(3000, seed=5)
     if name == "three":
         y = big.toarray()[:, :3].argmax(axis=1)
     if name == "numbers":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from tamis.methods.sieve.errors import (
+from tamis.methods.sieve.held_out_errors import (
     ROWS,
     Held,
     baseline_rows,

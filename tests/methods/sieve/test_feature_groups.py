@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from methods.sieve import plain_pass
+from methods.sieve import reference_pass
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from tamis import SieveClassifier, SieveRegressor, load, save
@@ -81,7 +81,7 @@ def test_a_wanted_size_counts_groups(wanted, size):
 
 
 def test_groups_of_single_columns_are_none():
-    text, y = plain_pass.text()
+    text, y = reference_pass.text()
     plain = SieveClassifier(random_state=0).fit(text, y)
     assert same(SieveClassifier(random_state=0, feature_groups=np.arange(200)).fit(text, y), plain)
     assert same(SieveClassifier(random_state=0, keep=[]).fit(text, y), plain)
@@ -303,10 +303,10 @@ def test_a_long_stream_keeps_and_groups(tmp_path):
 
 def test_a_stream_knows_columns_that_its_sample_lacks():
     """One dummy of the first group and one column to keep are in few rows, late."""
-    text = plain_pass.text(n=2000, p=60)[0].tolil()
+    text = reference_pass.text(n=2000, p=60)[0].tolil()
     text[:1990, [50, 59]] = 0.0
     text[1990:, [50, 59]] = 1.0
-    text, y = sp.csr_array(text), plain_pass.text(n=2000, p=60)[1]
+    text, y = sp.csr_array(text), reference_pass.text(n=2000, p=60)[1]
     options = {"feature_groups": [[0, 50], [1, 2, 3]], "keep": [59, 20], "n_sample": 50}
     model = SieveClassifier(random_state=0, **options)
     for some in np.array_split(np.arange(2000), 5):

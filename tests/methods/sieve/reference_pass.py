@@ -1,13 +1,11 @@
-"""The sieve's pass as a few lines of plain Python: eager, dense, one row after the other; and small
-data.
-"""
+"""The passes of the sieve in plain Python, dense and row by row; and small data."""
 
 import numpy as np
 import scipy.sparse as sp
 
 
-def text(n=300, p=200, seed=0, noise=0.3):
-    """Sparse counts with a few columns that matter, and two classes."""
+def make_text(n=300, p=200, seed=0, noise=0.3):
+    """Return sparse counts with a few relevant columns, and two classes."""
     rng = np.random.default_rng(seed)
     frequency = np.clip(1.0 / np.arange(1, p + 1) ** 0.7, 0.02, 0.6)
     X = rng.poisson(frequency, size=(n, p)).astype(float)
@@ -17,40 +15,56 @@ def text(n=300, p=200, seed=0, noise=0.3):
     return sp.csr_array(X), (score - np.median(score) + noise * rng.normal(size=n) > 0).astype(int)
 
 
-def logistic_slope(score, y):
+def logistic_gradient(score, y):
     return -y / (1.0 + np.exp(y * score))
 
 
-def walk(Z, y, orders, slope, rate, strength, weights=None, intercept=True, pull=0.0, free=None):
+def run_passes(
+    Z,
+    y,
+    row_orders,
+    gradient,
+    step_size,
+    strength,
+    weights=None,
+    intercept=True,
+    curvature=0.0,
+    first_unpenalized=None,
+):
     """Weights, intercept and their mean iterates over the last pass; Z dense.
 
     Steps go with the root of a column's sum of squares: up to the present row in the first pass,
-    and to the middle of the pass in later ones. Columns from `free` on are not shrunk.
+    and to the middle of the pass in later ones. Columns from `first_unpenalized` on are not shrunk.
     """
     n, p = Z.shape
     weights = np.ones(n) if weights is None else weights
     w, q, b, qb = np.zeros(p), np.full(p, 1e-300), 0.0, 0.0
-    total, shrinks = weights @ Z**2, np.arange(p) < (p if free is None else free)
-    for turn, order in enumerate(orders):
+    total, is_penalized = (
+        weights @ Z**2,
+        np.arange(p) < (p if first_unpenalized is None else first_unpenalized),
+    )
+    for pass_number, order in enumerate(row_orders):
         iterates, biases = [], []
-        if turn:
-            q, qb = total * (turn + 0.5), weights.sum() * (turn + 0.5)
+        if pass_number:
+            q, qb = total * (pass_number + 0.5), weights.sum() * (pass_number + 0.5)
         for i in order:
             z, weight = Z[i], weights[i]
-            on = z != 0.0
-            g = weight * slope(w @ z + b, y[i])
-            if turn == 0:
-                q[on] += weight * z[on] ** 2
+            is_stored = z != 0.0
+            g = weight * gradient(w @ z + b, y[i])
+            if pass_number == 0:
+                q[is_stored] += weight * z[is_stored] ** 2
                 qb += weight
-            h, own = rate / np.sqrt(q[on]), rate / np.sqrt(qb)
-            if pull:
-                reach = weight * (h @ z[on] ** 2 + (own if intercept else 0.0))
-                g /= 1.0 + pull * reach
-            v = w[on] - h * g * z[on]
-            toll = h * strength * weight * np.abs(z[on]) * shrinks[on]
-            w[on] = np.sign(v) * np.maximum(np.abs(v) - toll, 0.0)
+            h, intercept_step = step_size / np.sqrt(q[is_stored]), step_size / np.sqrt(qb)
+            if curvature:
+                scaled_norm = weight * (
+                    h @ z[is_stored] ** 2 + (intercept_step if intercept else 0.0)
+                )
+                g /= 1.0 + curvature * scaled_norm
+            v = w[is_stored] - h * g * z[is_stored]
+            threshold = h * strength * weight * np.abs(z[is_stored]) * is_penalized[is_stored]
+            w[is_stored] = np.sign(v) * np.maximum(np.abs(v) - threshold, 0.0)
             if intercept:
-                b -= own * g
+                b -= intercept_step * g
             iterates.append(w.copy())
             biases.append(b)
     return w, b, np.mean(iterates, axis=0), np.mean(biases)

@@ -1,5 +1,5 @@
-"""Scores of rows that were not learnt from: set right by a line, and the errors that they then
-make: smooth ones to choose by, plain ones to show, and surprise to judge whether there is anything.
+"""Errors of held-out scores: calibrate the scores, then compute a smooth error to choose by, a
+plain error to report, and the log loss that tests whether the features predict anything.
 """
 
 from typing import NamedTuple
@@ -7,221 +7,240 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.base.scores import mean_with_error, paired_difference
-from tamis.methods.sieve.loop import fill_losses, fill_slopes
+from tamis.methods.sieve.loop import fill_gradients, fill_losses
 from tamis.solvers.calibration import fit_sigmoid, sigmoid
 
 TEMPERATURE = 0.25  # of the soft error, in units of the mean absolute margin
-ROWS = 20_000  # rows whose errors are kept one by one; they come in an order without meaning
+# Rows whose errors are stored one by one. Rows are ordered by hash, so the first ones are a sample.
+MAX_ROW_ERRORS = 20_000
 
 
-class Held(NamedTuple):
-    """What held-out scores are held against: targets (of classes -1 and 1, or one column of
-    numbers of the classes), weights, and whether they are classes; the loss, and whether there is
-    an intercept.
+class HeldOutTargets(NamedTuple):
+    """Targets, row weights and loss that held-out scores are compared with.
+
+    The targets of classes are -1 and 1, one column an output, or one column of class numbers.
     """
 
     targets: np.ndarray
     weights: np.ndarray
     outputs: int
-    classes: bool
+    is_classification: bool
     loss: tuple
     intercept: bool
 
     @property
-    def mass(self) -> np.ndarray:
+    def row_weights(self) -> np.ndarray:
         """Weight of each row."""
         return self.weights if len(self.weights) else np.ones(len(self.targets))
 
-    def signs(self, c: int) -> np.ndarray:
-        """Targets of an output, -1 and 1."""
+    def output_signs(self, c: int) -> np.ndarray:
+        """Targets of output `c`, -1 and 1."""
         if self.targets.shape[1] > 1 or self.outputs == 1:
             return self.targets[:, c]
         return np.where(self.targets[:, 0] == c, 1.0, -1.0)
 
 
-class Error(NamedTuple):
-    """The error to choose by and the plain one, with their standard errors; both for rows one by
-    one; and how much less surprising than the prior it makes the targets, in standard errors.
+class HeldOutError(NamedTuple):
+    """Mean soft and plain errors with their standard errors, both errors of each row, and the gain
+    in log loss over the prior in units of its standard error.
     """
 
     soft: float
-    spread: float
+    soft_standard_error: float
     plain: float
-    plain_spread: float
-    gain: float
-    soft_rows: np.ndarray
-    plain_rows: np.ndarray
+    plain_standard_error: float
+    gain_z: float
+    soft_by_row: np.ndarray
+    plain_by_row: np.ndarray
 
 
-class Rows(NamedTuple):
-    """Row by row: the soft error (weighed so that its mean counts all classes alike) and what it is
-    off from the mean of its class, the plain error, and the surprise.
+class RowErrors(NamedTuple):
+    """Errors of each row: the soft error (weighted so that its mean counts all classes alike), its
+    deviation from the mean of the row's class, the plain error, and the log loss.
     """
 
     soft: np.ndarray
-    off: np.ndarray
+    soft_deviation: np.ndarray
     plain: np.ndarray
-    surprise: np.ndarray
+    log_loss: np.ndarray
 
 
-# --------------------------------------------------------------------------- lines
-def line_of(scores: np.ndarray, held: Held) -> np.ndarray:
-    """Slope and offset of each output (outputs, 2) that make held-out scores right: those of
-    classes log odds, those of numbers without bias.
+# --------------------------------------------------------------------------- calibration
+def fit_calibration(scores: np.ndarray, held_out: HeldOutTargets) -> np.ndarray:
+    """Return slope and offset of each output, (outputs, 2), that turn held-out scores into log odds
+    of classes or into unbiased numbers.
 
-    An offset is taken as far as it is surer than chance (1 - 1 / z^2 of it); a slope that is not
-    above 0 is 0, which leaves the prior.
+    The offset of a classifier is shrunk by 1 - 1 / z^2, where z is its size in standard errors. A
+    slope below 0 becomes 0, which leaves the prior.
     """
-    lines = np.empty((held.outputs, 2))
-    for c in range(held.outputs):
-        if held.classes:
-            lines[c] = _odds_line(scores[:, c], held.signs(c), held)
+    calibration = np.empty((held_out.outputs, 2))
+    for c in range(held_out.outputs):
+        if held_out.is_classification:
+            calibration[c] = _calibrate_classes(scores[:, c], held_out.output_signs(c), held_out)
         else:
-            lines[c] = _number_line(scores[:, c], held.targets[:, c], held)
-    return lines
+            calibration[c] = _calibrate_numbers(scores[:, c], held_out.targets[:, c], held_out)
+    return calibration
 
 
-def prior_line(held: Held) -> np.ndarray:
-    """The line that no score takes part in."""
-    lines = line_of(np.zeros((len(held.targets), held.outputs)), held)
-    lines[:, 0] = 0.0
-    return lines
+def prior_calibration(held_out: HeldOutTargets) -> np.ndarray:
+    """Return the calibration of the model without features: slope 0 and the offset of the prior."""
+    calibration = fit_calibration(np.zeros((len(held_out.targets), held_out.outputs)), held_out)
+    calibration[:, 0] = 0.0
+    return calibration
 
 
-def _odds_line(scores, signs, held: Held) -> tuple[float, float]:
-    line = fit_sigmoid(scores, signs > 0.0, held.mass)
-    if not held.intercept:
-        return max(line.slope, 0.0), 0.0
-    if line.slope <= 0.0:
-        return 0.0, fit_sigmoid(np.zeros_like(scores), signs > 0.0, held.mass).offset
-    sure = line.offset**2 * line.information
-    return line.slope, line.offset * (1.0 - 1.0 / sure if sure > 1.0 else 0.0)
+def _calibrate_classes(scores, signs, held_out: HeldOutTargets) -> tuple[float, float]:
+    fit = fit_sigmoid(scores, signs > 0.0, held_out.row_weights)
+    if not held_out.intercept:
+        return max(fit.slope, 0.0), 0.0
+    if fit.slope <= 0.0:
+        return 0.0, fit_sigmoid(np.zeros_like(scores), signs > 0.0, held_out.row_weights).offset
+    z_squared = fit.offset**2 * fit.information
+    return fit.slope, fit.offset * (1.0 - 1.0 / z_squared if z_squared > 1.0 else 0.0)
 
 
-def _number_line(scores, targets, held: Held) -> tuple[float, float]:
-    """Least squares, reweighted for other losses."""
-    mass, slope, offset = held.mass, 1.0 if scores.any() else 0.0, 0.0
+def _calibrate_numbers(scores, targets, held_out: HeldOutTargets) -> tuple[float, float]:
+    """Fit a line by least squares, iteratively reweighted for losses other than the squared one."""
+    row_weights, slope, offset = held_out.row_weights, 1.0 if scores.any() else 0.0, 0.0
     for _ in range(20):
         residual = slope * scores + offset - targets
-        slopes = np.empty_like(residual)
-        fill_slopes(held.loss, residual, slopes)
-        away = np.abs(residual) > 1e-12
-        pull = mass * np.where(away, slopes / np.where(away, residual, 1.0), 1.0)
-        pull = np.maximum(pull, 1e-9 * pull.max(initial=1e-300))
-        center = np.average(scores, weights=pull) if held.intercept else 0.0
-        middle = np.average(targets, weights=pull) if held.intercept else 0.0
-        spread = pull @ (scores - center) ** 2
-        before = slope, offset
-        along = pull @ ((scores - center) * (targets - middle)) / spread if spread > 0.0 else 0.0
-        slope = max(along, 0.0)
-        offset = middle - slope * center
-        if abs(slope - before[0]) + abs(offset - before[1]) < 1e-6:
+        gradients = np.empty_like(residual)
+        fill_gradients(held_out.loss, residual, gradients)
+        is_nonzero = np.abs(residual) > 1e-12
+        ratio = np.where(is_nonzero, gradients / np.where(is_nonzero, residual, 1.0), 1.0)
+        weights = row_weights * ratio
+        weights = np.maximum(weights, 1e-9 * weights.max(initial=1e-300))
+        score_mean = np.average(scores, weights=weights) if held_out.intercept else 0.0
+        target_mean = np.average(targets, weights=weights) if held_out.intercept else 0.0
+        variance = weights @ (scores - score_mean) ** 2
+        previous = slope, offset
+        covariance = weights @ ((scores - score_mean) * (targets - target_mean))
+        slope = max(covariance / variance if variance > 0.0 else 0.0, 0.0)
+        offset = target_mean - slope * score_mean
+        if abs(slope - previous[0]) + abs(offset - previous[1]) < 1e-6:
             break
     return slope, offset
 
 
 # --------------------------------------------------------------------------- errors
-def rows_of(scores: np.ndarray, line: np.ndarray, held: Held) -> Rows:
-    """Errors of every row, the scores set right by the line."""
-    right = scores * line[:, 0] + line[:, 1]
+def row_errors(scores: np.ndarray, calibration: np.ndarray, held_out: HeldOutTargets) -> RowErrors:
+    """Return the errors of every row under calibrated scores."""
+    calibrated = scores * calibration[:, 0] + calibration[:, 1]
     strata: np.ndarray
-    if not held.classes:
-        return _number_rows(right, held)
-    if held.targets.shape[1] > 1 or held.outputs == 1:
-        margin, strata = right * held.targets, held.targets > 0.0
-        wrong = np.where(strata, right <= 0.0, right > 0.0).mean(axis=1)
-        surprise = np.logaddexp(0.0, -margin).mean(axis=1)
+    if not held_out.is_classification:
+        return _regression_row_errors(calibrated, held_out)
+    if held_out.targets.shape[1] > 1 or held_out.outputs == 1:
+        margin, strata = calibrated * held_out.targets, held_out.targets > 0.0
+        plain = np.where(strata, calibrated <= 0.0, calibrated > 0.0).mean(axis=1)
+        log_loss = np.logaddexp(0.0, -margin).mean(axis=1)
     else:
-        mine, at = held.targets[:, 0].astype(np.int64), np.arange(len(right))
-        likely = np.maximum(sigmoid(right), 1e-300)
-        surprise = -np.log(likely[at, mine] / likely.sum(axis=1))
-        wrong = (right.argmax(axis=1) != mine).astype(float)
-        others = right.copy()
-        others[at, mine] = -np.inf
-        margin, strata = (right[at, mine] - others.max(axis=1))[:, None], mine[:, None]
-    soft, off = np.zeros((2, len(right)))
+        codes, rows = held_out.targets[:, 0].astype(np.int64), np.arange(len(calibrated))
+        probabilities = np.maximum(sigmoid(calibrated), 1e-300)
+        log_loss = -np.log(probabilities[rows, codes] / probabilities.sum(axis=1))
+        plain = (calibrated.argmax(axis=1) != codes).astype(float)
+        others = calibrated.copy()
+        others[rows, codes] = -np.inf
+        margin, strata = (calibrated[rows, codes] - others.max(axis=1))[:, None], codes[:, None]
+    soft, soft_deviation = np.zeros((2, len(calibrated)))
     for c in range(margin.shape[1]):
-        for total, part in zip(
-            (soft, off), _softened(margin[:, c], strata[:, c], held), strict=True
-        ):
-            total += part / margin.shape[1]
-    return Rows(soft, off, wrong, surprise)
+        errors, deviations = _soft_errors(margin[:, c], strata[:, c], held_out)
+        soft += errors / margin.shape[1]
+        soft_deviation += deviations / margin.shape[1]
+    return RowErrors(soft, soft_deviation, plain, log_loss)
 
 
-def _softened(margin: np.ndarray, strata: np.ndarray, held: Held) -> tuple[np.ndarray, np.ndarray]:
-    """Smooth 0/1 errors, free of the scale of the margins and weighed so that all strata count
-    alike; and what each is off from the mean of its stratum.
+def _soft_errors(
+    margin: np.ndarray, strata: np.ndarray, held_out: HeldOutTargets
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return smooth 0/1 errors and their deviations from the mean of the stratum.
+
+    The errors do not depend on the scale of the margins and are weighted so that all strata count
+    alike.
     """
-    mass = held.mass
-    heat = TEMPERATURE * float(np.average(np.abs(margin), weights=mass))
-    soft = sigmoid(-margin / (heat if heat > 0.0 else 1.0))
-    off, kinds = np.empty_like(soft), np.unique(strata)
-    for kind in kinds:
-        inside = strata == kind
-        share = max(mass[inside].sum() / mass.sum(), 1e-9)
-        mean = np.average(soft[inside], weights=mass[inside])
-        off[inside] = (soft[inside] - mean) / (share * len(kinds))
-        soft[inside] /= share * len(kinds)
-    return soft, off
+    row_weights = held_out.row_weights
+    temperature = TEMPERATURE * float(np.average(np.abs(margin), weights=row_weights))
+    soft = sigmoid(-margin / (temperature if temperature > 0.0 else 1.0))
+    deviation, values = np.empty_like(soft), np.unique(strata)
+    for value in values:
+        inside = strata == value
+        fraction = max(row_weights[inside].sum() / row_weights.sum(), 1e-9)
+        mean = np.average(soft[inside], weights=row_weights[inside])
+        deviation[inside] = (soft[inside] - mean) / (fraction * len(values))
+        soft[inside] /= fraction * len(values)
+    return soft, deviation
 
 
-def _number_rows(right: np.ndarray, held: Held) -> Rows:
-    """Losses in standard units, and squared residuals in units of the variance of the targets."""
-    residual, mass = right - held.targets, held.mass
+def _regression_row_errors(calibrated: np.ndarray, held_out: HeldOutTargets) -> RowErrors:
+    """Return losses in standard units, and squared residuals over the variance of the targets."""
+    residual, row_weights = calibrated - held_out.targets, held_out.row_weights
     losses = np.empty(residual.shape)
-    fill_losses(held.loss, residual, losses)
-    mean = np.average(held.targets, axis=0, weights=mass) if held.intercept else 0.0
-    variance = np.average((held.targets - mean) ** 2, axis=0, weights=mass)
+    fill_losses(held_out.loss, residual, losses)
+    mean = np.average(held_out.targets, axis=0, weights=row_weights) if held_out.intercept else 0.0
+    variance = np.average((held_out.targets - mean) ** 2, axis=0, weights=row_weights)
     squares = np.minimum(residual**2 / np.where(variance > 0.0, variance, 1.0), 1e30)
-    cost = losses.mean(axis=1)
-    return Rows(cost, cost - np.average(cost, weights=mass), squares.mean(axis=1), cost)
+    loss = losses.mean(axis=1)
+    deviation = loss - np.average(loss, weights=row_weights)
+    return RowErrors(loss, deviation, squares.mean(axis=1), loss)
 
 
-def error_of(rows: Rows, prior: np.ndarray, held: Held) -> Error:
-    """Means and standard errors; `prior` is the surprise of every row by the prior alone."""
-    mass = held.mass
-    soft = float(np.average(rows.soft, weights=mass))
-    _, spread = mean_with_error(rows.off, mass, ddof=0)
-    plain, plain_spread = mean_with_error(rows.plain, mass, ddof=0)
-    gain, doubt = paired_difference(prior, rows.surprise, mass, ddof=0)
-    few = slice(0, ROWS)
-    return Error(
+def mean_error(
+    errors: RowErrors, prior_log_loss: np.ndarray, held_out: HeldOutTargets
+) -> HeldOutError:
+    """Return means and standard errors; `prior_log_loss` is the log loss of each row by the prior
+    alone.
+    """
+    row_weights = held_out.row_weights
+    soft = float(np.average(errors.soft, weights=row_weights))
+    _, soft_standard_error = mean_with_error(errors.soft_deviation, row_weights, ddof=0)
+    plain, plain_standard_error = mean_with_error(errors.plain, row_weights, ddof=0)
+    gain, standard_error = paired_difference(prior_log_loss, errors.log_loss, row_weights, ddof=0)
+    first_rows = slice(0, MAX_ROW_ERRORS)
+    return HeldOutError(
         soft,
-        spread,
+        soft_standard_error,
         plain,
-        plain_spread,
-        gain / doubt if doubt > 1e-9 else 0.0,  # less is rounding: the line is the prior's
-        rows.soft[few].astype(np.float32),
-        rows.plain[few].astype(np.float32),
+        plain_standard_error,
+        # A smaller standard error is rounding: the calibration is that of the prior.
+        gain / standard_error if standard_error > 1e-9 else 0.0,
+        errors.soft[first_rows].astype(np.float32),
+        errors.plain[first_rows].astype(np.float32),
     )
 
 
-def beats(one: np.ndarray, other: np.ndarray, mass: np.ndarray, by: float) -> bool:
-    """Whether the first errors are lower than the second row by row, by so many standard errors."""
-    mean, doubt = paired_difference(other, one, mass, ddof=0)
-    return mean > by * doubt
+def has_lower_error(
+    errors: np.ndarray, other_errors: np.ndarray, row_weights: np.ndarray, z: float
+) -> bool:
+    """Return whether paired errors are lower than others by more than `z` standard errors."""
+    mean, standard_error = paired_difference(other_errors, errors, row_weights, ddof=0)
+    return mean > z * standard_error
 
 
-def baseline_rows(held: Held, folds: np.ndarray) -> np.ndarray:
-    """Plain error of every row when its class is guessed by the shares in the other folds; classes
-    whose share is less than the largest by no more than two standard errors are guessed in turn.
+def baseline_row_errors(held_out: HeldOutTargets, folds: np.ndarray) -> np.ndarray:
+    """Return the plain error of every row when its class is guessed from the other folds.
+
+    The guess is the most frequent class. Classes that are less frequent by at most two standard
+    errors are guessed equally often.
     """
-    if not held.classes:
-        return np.ones(len(held.targets))
-    if held.targets.shape[1] > 1 or held.outputs == 1:
-        coded = [(held.targets[:, c] > 0.0).astype(np.int64) for c in range(held.outputs)]
-        count = 2
+    if not held_out.is_classification:
+        return np.ones(len(held_out.targets))
+    if held_out.targets.shape[1] > 1 or held_out.outputs == 1:
+        output_codes = [
+            (held_out.targets[:, c] > 0.0).astype(np.int64) for c in range(held_out.outputs)
+        ]
+        n_classes = 2
     else:
-        coded, count = [held.targets[:, 0].astype(np.int64)], held.outputs
-    errors = np.zeros((len(coded), len(held.targets)))
-    for row, codes in zip(errors, coded, strict=True):
+        output_codes, n_classes = [held_out.targets[:, 0].astype(np.int64)], held_out.outputs
+    errors = np.zeros((len(output_codes), len(held_out.targets)))
+    for output_errors, codes in zip(errors, output_codes, strict=True):
         for fold in np.unique(folds):
-            inside = folds == fold
-            rest = ~inside if not inside.all() else inside
-            share = np.bincount(codes[rest], held.mass[rest], minlength=count)
-            share = share / max(share.sum(), 1e-300)
-            lead = share.max()
-            doubt = np.sqrt(np.maximum(lead + share - (lead - share) ** 2, 0.0) / rest.sum())
-            near = lead - share <= 2.0 * doubt * (share < lead)
-            row[inside] = 1.0 - near[codes[inside]] / near.sum()
+            in_fold = folds == fold
+            training = ~in_fold if not in_fold.all() else in_fold
+            weights = held_out.row_weights[training]
+            fractions = np.bincount(codes[training], weights, minlength=n_classes)
+            fractions = fractions / max(fractions.sum(), 1e-300)
+            largest = fractions.max()
+            variance = np.maximum(largest + fractions - (largest - fractions) ** 2, 0.0)
+            standard_error = np.sqrt(variance / training.sum())
+            is_guessed = largest - fractions <= 2.0 * standard_error * (fractions < largest)
+            output_errors[in_fold] = 1.0 - is_guessed[codes[in_fold]] / is_guessed.sum()
     return errors.mean(axis=0)

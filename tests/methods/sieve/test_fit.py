@@ -1,28 +1,26 @@
-"""What a fit of the sieve promises: invariances, weights, outputs, selection, files, threads, poor
-data.
-"""
+"""Fits of the sieve: invariances, weights, outputs, selection, files, threads, poor data."""
 
 import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from methods.sieve import plain_pass
+from methods.sieve import reference_pass
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
 from tamis.base.validation import _from_csr
 from tamis.methods.sieve.fit import fit_in_memory
-from tamis.methods.sieve.paths import Task
-from tamis.methods.sieve.settings import Options
+from tamis.methods.sieve.paths import Objective
+from tamis.methods.sieve.settings import SieveOptions
 from tamis.methods.sieve.table.columns import Sample, class_units, settled_order, tabulate
 from tamis.numerics.hashing import row_hashes
 from tamis.terms import Huber, Logistic
 
 pytestmark = pytest.mark.quick
 
-X, Y = plain_pass.text()
+X, Y = reference_pass.make_text()
 THREE = (X.toarray()[:, :3].argmax(axis=1)).astype(int)
 NUMBERS = (
     X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5]
@@ -31,7 +29,7 @@ NUMBERS = (
 )
 
 
-def shown(model, X=X):
+def attributes(model, X=X):
     scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
     return np.concatenate(
         [np.ravel(v) for v in (model.coef_, model.intercept_, model.selection_probability_, scores)]
@@ -39,42 +37,42 @@ def shown(model, X=X):
 
 
 def same(a, b):
-    return np.array_equal(shown(a), shown(b))
+    return np.array_equal(attributes(a), attributes(b))
 
 
-def sieved(X, y=Y, folds=None, seed=0):
-    """Scores, size and support of a run with folds by row number."""
+def fit_with_fixed_folds(X, y=Y, folds=None, seed=0):
+    """Return scores, size and support of a fit with folds by row number."""
     rows, targets = _from_csr(sp.csr_array(X)), np.where(y > 0, 1.0, -1.0)[:, None]
     table, columns = tabulate(rows, targets, np.zeros(0), np.arange(rows.n_rows), 1, True)
     folds = np.stack([(np.arange(rows.n_rows) + k * k) // (k + 1) % 5 for k in range(3)])
     sample = Sample(table, columns, class_units(1), folds)
-    options = Options(None, 1.0, None, None, 5, 0.0, True, False, seed, 1)
-    result = fit_in_memory(sample, Task(Logistic(), 0.0, 1.0), options)
+    options = SieveOptions(None, 1.0, None, None, 5, 0.0, True, False, seed, 1)
+    result = fit_in_memory(sample, Objective(Logistic(), 0.0, 1.0), options)
     scores = X[:, result.columns] @ result.weights[:, 0] + result.bias[0]
     return scores, result.resolved["n_features"], result.columns
 
 
 # --------------------------------------------------------------------------- invariances
-def test_it_learns_and_keeps_few():
+def test_a_fit_selects_few_features_and_predicts():
     model = SieveClassifier(random_state=0).fit(X, Y)
-    assert model.score(*plain_pass.text(seed=0, n=300)) > 0.75
+    assert model.score(*reference_pass.make_text(seed=0, n=300)) > 0.75
     assert 1 <= len(model.support_) <= model.resolved_params_["n_features"] < 60
 
 
-def test_the_order_of_the_rows_is_forgotten():
+def test_the_order_of_the_rows_does_not_matter():
     order = np.random.default_rng(1).permutation(300)
     a, b = (SieveClassifier(random_state=0).fit(X[o], Y[o]) for o in (np.arange(300), order))
     assert same(a, b)
 
 
-def test_other_classes_negate_and_seeds_repeat():
+def test_swapped_classes_negate_the_model_and_equal_seeds_repeat_it():
     a, b, c = (SieveClassifier(random_state=s).fit(X, y) for s, y in ((0, Y), (0, 1 - Y), (0, Y)))
     assert np.array_equal(a.coef_, -b.coef_)
     assert np.array_equal(a.decision_function(X), -b.decision_function(X))
     assert same(a, c)
 
 
-def test_the_choice_of_base_and_size_does_not_depend_on_the_seed():
+def test_setting_and_size_do_not_depend_on_the_seed():
     models = [SieveClassifier(random_state=s).fit(X, Y) for s in range(3)]
     assert (
         len({(m.resolved_params_["base"], m.resolved_params_["n_features"]) for m in models}) == 1
@@ -90,19 +88,19 @@ def test_scales_of_columns_do_not_matter(kind):
         if kind == "powers"
         else np.exp(5 * rng.normal(size=X.shape[1]))
     )
-    scores, size, kept = sieved(X)
-    again, size_again, kept_again = sieved(sp.csr_array(X @ sp.diags_array(scale)))
+    scores, size, support = fit_with_fixed_folds(X)
+    again, size_again, support_again = fit_with_fixed_folds(sp.csr_array(X @ sp.diags_array(scale)))
     assert size == size_again
-    assert np.array_equal(kept, kept_again)
+    assert np.array_equal(support, support_again)
     assert again == pytest.approx(scores, rel=1e-9, abs=1e-12)
 
 
 def test_columns_may_be_permuted():
     order = np.random.default_rng(0).permutation(X.shape[1])
-    scores, size, kept = sieved(X)
-    again, size_again, kept_again = sieved(sp.csr_array(X[:, order]))
+    scores, size, support = fit_with_fixed_folds(X)
+    again, size_again, support_again = fit_with_fixed_folds(sp.csr_array(X[:, order]))
     assert size == size_again
-    assert np.array_equal(np.sort(order[kept_again]), kept)
+    assert np.array_equal(np.sort(order[support_again]), support)
     assert again == pytest.approx(scores, rel=1e-9, abs=1e-12)
 
 
@@ -130,21 +128,21 @@ def test_the_scale_of_the_targets_does_not_matter(factor):
 
 # --------------------------------------------------------------------------- weights
 @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}])
-def test_a_row_of_weight_0_is_nothing(options):
+def test_a_row_of_weight_0_changes_nothing(options):
     weights = (np.random.default_rng(0).random(300) < 0.7) * 1.0
-    inside = weights > 0
+    is_positive = weights > 0
     a = SieveClassifier(random_state=0, **options).fit(X, Y, sample_weight=weights)
     assert same(
         a,
         SieveClassifier(random_state=0, **options).fit(
-            X[inside], Y[inside], sample_weight=weights[inside]
+            X[is_positive], Y[is_positive], sample_weight=weights[is_positive]
         ),
     )
     r = SieveRegressor(random_state=0).fit(X, NUMBERS, sample_weight=weights)
     assert same(
         r,
         SieveRegressor(random_state=0).fit(
-            X[inside], NUMBERS[inside], sample_weight=weights[inside]
+            X[is_positive], NUMBERS[is_positive], sample_weight=weights[is_positive]
         ),
     )
 
@@ -162,7 +160,7 @@ def test_the_scale_of_the_weights_does_not_matter():
 
 
 @pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
-def test_the_bold_base_follows_the_share_of_the_rarer_class():
+def test_the_aggressive_step_depends_on_the_fraction_of_the_rarer_class():
     rare = (X.toarray()[:, 0] >= 3).astype(int)
     assert rare.mean() < 0.2
     steps = {"conservative": 0.5, "aggressive": 2.0 / (4 * rare.mean() * (1 - rare.mean()))}
@@ -175,14 +173,14 @@ def test_the_bold_base_follows_the_share_of_the_rarer_class():
 
 
 # ------------------------------------------------------------------------ sizes, outputs, selection
-@pytest.mark.parametrize(("wanted", "size"), [(1, 1), (3, 3), (10, 10), (0.1, 20), (1000, 200)])
-def test_a_wanted_number_of_features(wanted, size):
-    model = SieveClassifier(n_features_to_select=wanted, random_state=0).fit(X, Y)
+@pytest.mark.parametrize(("requested", "size"), [(1, 1), (3, 3), (10, 10), (0.1, 20), (1000, 200)])
+def test_a_requested_number_of_features(requested, size):
+    model = SieveClassifier(n_features_to_select=requested, random_state=0).fit(X, Y)
     assert model.resolved_params_["n_features"] == size
     assert len(model.support_) <= size
 
 
-def test_more_standard_errors_keep_fewer():
+def test_more_standard_errors_select_fewer_features():
     sizes = [
         SieveClassifier(se=se, random_state=0).fit(X, Y).resolved_params_["n_features"]
         for se in (0.0, 1.0, 3.0)
@@ -190,7 +188,7 @@ def test_more_standard_errors_keep_fewer():
     assert sizes[0] >= sizes[1] >= sizes[2] >= 1
 
 
-def test_the_ladder():
+def test_sizes_and_history():
     model = SieveClassifier(random_state=0).fit(X, Y)
     sizes, chosen = model.sizes_, model.resolved_params_
     assert list(sizes) == ["size", "error", "standard_error", "soft_error"]
@@ -206,16 +204,16 @@ def test_the_ladder():
     assert model.n_iter_ == 5 + chosen["level"] + 3
 
 
-def test_selection_shares():
+def test_selection_probabilities():
     model = SieveClassifier(random_state=0).fit(X, Y)
-    share = model.selection_probability_
-    assert share.shape == model.coef_.shape
-    teams = 5 * model.resolved_params_["n_splits"]
-    assert set(np.unique(share * teams).round(9)) <= set(range(teams + 1))
-    assert share[0, model.support_].mean() > 0.7
+    frequency = model.selection_probability_
+    assert frequency.shape == model.coef_.shape
+    n_fits = 5 * model.resolved_params_["n_splits"]
+    assert set(np.unique(frequency * n_fits).round(9)) <= set(range(n_fits + 1))
+    assert frequency[0, model.support_].mean() > 0.7
 
 
-def test_shares_are_those_of_the_chosen_size_and_not_of_its_rung():
+def test_selection_probabilities_are_those_of_the_chosen_size_and_not_of_its_level():
     model = SieveClassifier(n_features_to_select=9, random_state=0).fit(X, Y)
     assert 9 not in model.sizes_["size"]
     assert model.selection_probability_.sum() == pytest.approx(9.0)
@@ -271,10 +269,12 @@ def test_regression(loss):
     assert len(model.support_) < 20
 
 
-def test_huber_shrugs_at_outliers():
-    wild = NUMBERS.copy()
-    wild[::30] += 1000.0
-    assert r2_score(NUMBERS, SieveRegressor("huber", random_state=0).fit(X, wild).predict(X)) > 0.9
+def test_huber_is_robust_to_outliers():
+    outliers = NUMBERS.copy()
+    outliers[::30] += 1000.0
+    assert (
+        r2_score(NUMBERS, SieveRegressor("huber", random_state=0).fit(X, outliers).predict(X)) > 0.9
+    )
 
 
 def test_wide_dense_rows_do_not_diverge():
@@ -282,7 +282,7 @@ def test_wide_dense_rows_do_not_diverge():
     D = rng.normal(size=(80, 2000)) + 5.0
     y = D[:, 0] - D[:, 1] + 0.1 * rng.normal(size=80)
     model = SieveRegressor(random_state=0).fit(D, y)
-    assert np.isfinite(shown(model, D)).all()
+    assert np.isfinite(attributes(model, D)).all()
     assert r2_score(y, model.predict(D)) > 0.5
 
 
@@ -358,7 +358,10 @@ def test_parameters_are_checked():
 
 
 def test_order_depends_on_content_alone():
-    words, targets = np.array([5, 3, 3, 1], dtype=np.uint64), np.array([[1.0], [2.0], [1.0], [0.0]])
-    assert settled_order(words, targets, np.zeros(0)).tolist() == [3, 2, 1, 0]
-    assert settled_order(words, targets, np.array([1.0, 1.0, 0.0, 1.0])).tolist() == [3, 1, 0]
+    hashes, targets = (
+        np.array([5, 3, 3, 1], dtype=np.uint64),
+        np.array([[1.0], [2.0], [1.0], [0.0]]),
+    )
+    assert settled_order(hashes, targets, np.zeros(0)).tolist() == [3, 2, 1, 0]
+    assert settled_order(hashes, targets, np.array([1.0, 1.0, 0.0, 1.0])).tolist() == [3, 1, 0]
     assert len(row_hashes(_from_csr(X))) == 300

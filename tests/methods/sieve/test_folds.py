@@ -1,4 +1,4 @@
-"""How rows are dealt out to folds: equal ones together, unless there are too few kinds of rows."""
+"""Folds: equal rows share one, unless there are too few distinct rows."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NOISE = np.random.default_rng(1).integers(0, 2, 100)
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
 @pytest.mark.parametrize("cls", [SieveClassifier, SieveRegressor])
-def test_a_column_that_is_the_answer_is_found_among_few_kinds_of_rows(cls, columns):
+def test_a_column_equal_to_y_is_selected_with_few_distinct_rows(cls, columns):
     X, y = BITS[:, :columns], BITS[:, 0]
     with pytest.warns(UserWarning, match=f"only {2**columns} of the 100 rows are distinct"):
         model = cls(random_state=0).fit(X, y)
@@ -23,7 +23,7 @@ def test_a_column_that_is_the_answer_is_found_among_few_kinds_of_rows(cls, colum
 
 
 @pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
-def test_the_error_of_few_kinds_of_rows_is_that_of_guessing_where_they_say_nothing():
+def test_few_distinct_rows_of_noise_give_the_error_of_guessing():
     with pytest.warns(UserWarning, match="distinct"):
         model = SieveClassifier(random_state=0).fit(BITS, NOISE)
     assert not len(model.support_)
@@ -31,7 +31,7 @@ def test_the_error_of_few_kinds_of_rows_is_that_of_guessing_where_they_say_nothi
     assert 0.35 < model.baseline_error_ < 0.65
 
 
-def test_the_order_of_rows_and_the_order_of_columns_do_not_matter():
+def test_the_order_of_rows_does_not_matter():
     order, y = np.random.default_rng(2).permutation(100), BITS[:, 0]
     with pytest.warns(UserWarning, match="distinct"):
         a = SieveClassifier(random_state=0).fit(BITS, y)
@@ -42,6 +42,6 @@ def test_the_order_of_rows_and_the_order_of_columns_do_not_matter():
 
 
 @pytest.mark.filterwarnings("error")
-def test_repeated_rows_of_many_kinds_share_their_fold_without_a_word():
+def test_repeats_of_many_distinct_rows_give_no_warning():
     X = np.repeat(np.random.default_rng(3).normal(size=(40, 2)), 4, axis=0)
     SieveClassifier(random_state=0, n_paths=2, n_features_to_select=1).fit(X, X[:, 0] > 0.0)

@@ -1,4 +1,4 @@
-"""The benchmark of the sieve: results are kept, wins and losses counted, sets are as they say."""
+"""The benchmark of the sieve: the store of results, wins and losses, and the data sets."""
 
 import numpy as np
 import pytest
@@ -9,20 +9,22 @@ from benchmarks.papers.sieve.runs import NOISE, SET, Runs, judge
 from benchmarks.papers.sieve.store import Store
 
 
-def _pick(error, support, seconds=1.0):
+def make_pick(error, support, seconds=1.0):
     return {"error": error, "support": support, "seconds": seconds, "stated": error + 0.01}
 
 
 @pytest.fixture
 def store(tmp_path):
-    """Two runs of the sieve and of L1 on one set."""
-    kept = Store(tmp_path / "found.jsonl")
+    """Return a store with two runs of the sieve and of L1 on one data set."""
+    results_store = Store(tmp_path / "found.jsonl")
     for run, shift in enumerate((0.0, 0.02)):
-        words = {"width": 100, "words": "few", "classes": True}
-        kept.keep(SET, "secom", SIEVE, run, picks={OWN: _pick(0.1 + shift, [1, 2])}, **words)
-        picks = {LEAST: _pick(0.2 + shift, [1, 2 + run, 9], 3.0), SPARSE: _pick(0.11, [1])}
-        kept.keep(SET, "secom", L1, run, picks=picks, **words)
-    return kept
+        fields = {"width": 100, "words": "few", "classes": True}
+        results_store.keep(
+            SET, "secom", SIEVE, run, picks={OWN: make_pick(0.1 + shift, [1, 2])}, **fields
+        )
+        picks = {LEAST: make_pick(0.2 + shift, [1, 2 + run, 9], 3.0), SPARSE: make_pick(0.11, [1])}
+        results_store.keep(SET, "secom", L1, run, picks=picks, **fields)
+    return results_store
 
 
 def test_results_are_kept_and_forgotten_by_method(store):
@@ -37,8 +39,14 @@ def test_results_are_kept_and_forgotten_by_method(store):
 
 
 def test_wins_ties_and_losses_are_counted(store):
-    least = verdict.against(store, ["secom", "madelon"], L1, LEAST)
-    assert least == {"sets": 1, "ratio": 3.0, "error": "1/0/0", "size": "1/0/0", "kappa": "1/0/0"}
+    smallest = verdict.against(store, ["secom", "madelon"], L1, LEAST)
+    assert smallest == {
+        "sets": 1,
+        "ratio": 3.0,
+        "error": "1/0/0",
+        "size": "1/0/0",
+        "kappa": "1/0/0",
+    }
     sparse = verdict.against(store, ["secom"], L1, SPARSE)
     assert (sparse["error"], sparse["size"], sparse["kappa"]) == ("0/1/0", "0/0/1", "0/1/0")
     assert verdict.against(store, ["secom"], FIRST, OWN) is None
@@ -48,10 +56,10 @@ def test_wins_ties_and_losses_are_counted(store):
 @pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_noise_is_run_once_and_only_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.papers.sieve.runs.NOISES", {"30 x 20": (30, 20, 3)})
-    kept = Store(tmp_path / "found.jsonl")
-    kept.keep(NOISE, "30 x 20", SIEVE, 1, size=-1, stated=0.5, seconds=0.0)
-    Runs(kept, None).noise(quick=False)
-    sizes = [one["size"] for one in kept.of(NOISE, "30 x 20", SIEVE)]
+    results_store = Store(tmp_path / "found.jsonl")
+    results_store.keep(NOISE, "30 x 20", SIEVE, 1, size=-1, stated=0.5, seconds=0.0)
+    Runs(results_store, None).noise(quick=False)
+    sizes = [one["size"] for one in results_store.of(NOISE, "30 x 20", SIEVE)]
     assert sizes[1] == -1
     assert min(sizes[0], sizes[2]) >= 0
 
@@ -62,6 +70,6 @@ def test_l1_picks_beat_the_prior(name):
     X, y = task.part(0)
     assert X.shape == (0.8 * len(task.y), task.X.shape[1])
     assert np.isclose((task.X**2).sum(axis=1).mean(), 1.0, atol=0.05)
-    found = {pick: judge(task, *one) for pick, one in l1(X, y, task.classes, 0).items()}
-    assert found[LEAST]["error"] < (0.4 if task.classes else 0.9)
-    assert len(found[SPARSE]["support"]) <= len(found[LEAST]["support"])
+    results = {pick: judge(task, *one) for pick, one in l1(X, y, task.classes, 0).items()}
+    assert results[LEAST]["error"] < (0.4 if task.classes else 0.9)
+    assert len(results[SPARSE]["support"]) <= len(results[LEAST]["support"])

@@ -1,6 +1,4 @@
-"""Stabilized truncated descent in plain Python, from the notes: dictionaries, sorted lists, no
-packing, no compaction.
-"""
+"""Stabilized truncated SGD in plain Python: dictionaries and sorted lists, without compaction."""
 
 import math
 
@@ -9,18 +7,18 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 def mix(x):
-    """The finaliser of SplitMix64."""
+    """Return the finaliser of SplitMix64."""
     x %= WORD
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % WORD
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % WORD
     return x ^ (x >> 31)
 
 
-def permutation(n, seed, path, turn):
-    """Order of a path's pass: four rounds of a Feistel network over the next power of four, values
-    beyond n walked on.
+def permutation(n, seed, path, rows_before):
+    """Return the order of a path's pass: four rounds of a Feistel network over the next power of
+    four, repeated while the value is at least n.
     """
-    key = mix(mix(seed + path * GOLDEN) + turn * GOLDEN) | 1
+    key = mix(mix(seed + path * GOLDEN) + rows_before * GOLDEN) | 1
     bits = 1
     while (n - 1) >> (2 * bits):
         bits += 1
@@ -39,136 +37,133 @@ def permutation(n, seed, path, turn):
 
 
 def poisson(seed, path, row):
-    """Poisson(1) by inversion."""
+    """Return a Poisson(1) number by inversion."""
     u = (mix(mix(seed + path * GOLDEN) ^ mix(row + GOLDEN)) >> 11) / 2**53
-    k, chance, total = 0, math.exp(-1.0), math.exp(-1.0)
+    k, probability, total = 0, math.exp(-1.0), math.exp(-1.0)
     while u >= total and k < 20:
         k += 1
-        chance /= k
-        total += chance
+        probability /= k
+        total += probability
     return float(k)
 
 
-def soft(w, a):
-    """Soft threshold."""
+def soft_threshold(w, a):
+    """Return w moved towards 0 by at most a."""
     return math.copysign(max(0.0, abs(w) - a), w) if abs(w) > a else 0.0
 
 
 class Reference:
-    """One output. `visits[m]` is the list of (row, weight) of path m, in the order of its walk."""
+    """The model of one output."""
 
     def __init__(
         self,
         rows,
         targets,
-        slope,
+        gradient,
         *,
         burst,
-        bursts,
+        bursts_per_stage,
         rejection,
         annealing,
         purge,
-        burn,
+        burn_in_stages,
         eta,
         min_votes,
         alpha,
         gravity,
         intercept,
     ):
-        self.rows, self.targets, self.slope = rows, targets, slope
-        self.first, self.bursts, self.rejection, self.annealing, self.purge = (
-            burst,
-            bursts,
-            rejection,
-            annealing,
-            purge,
-        )
-        self.burn, self.eta, self.min_votes, self.alpha, self.fixed, self.intercept = (
-            burn,
-            eta,
-            min_votes,
-            alpha,
-            gravity,
-            intercept,
-        )
+        self.rows, self.targets, self.gradient = rows, targets, gradient
+        self.first_burst, self.bursts_per_stage = burst, bursts_per_stage
+        self.rejection, self.annealing, self.purge = rejection, annealing, purge
+        self.burn_in_stages, self.eta, self.min_votes = burn_in_stages, eta, min_votes
+        self.alpha, self.fixed_gravity, self.intercept = alpha, gravity, intercept
 
-    def run(self, visits, seen=None):
-        """Walk; `seen` is the set of features known from the start (a fit), or None (a stream)."""
-        paths, stream = len(visits), seen is None
-        self.omega, self.ever = set(seen or ()), set(seen or ())
-        self.gone = set()
+    def run(self, row_orders, known_features=None):
+        """Learn from `row_orders`, the list of (row, weight) of each path.
+
+        `known_features` are known from the start in a fit, and None in a stream.
+        """
+        paths, stream = len(row_orders), known_features is None
+        self.present_features = set(known_features or ())
+        self.seen_features = set(known_features or ())
+        self.purged = set()
         self.w = [{} for _ in range(paths)]
         self.b = [0.0] * paths
-        self.carried, self.g, self.stage, self.history = {}, 0.0, 0, []
-        if self.fixed is not None and self.burn == 0:
-            self.g = self.fixed
-        at, total, burst = 0, len(visits[0]), self.first
-        while at < total:
-            stop = min(total, at + burst * self.bursts)
-            met, kept, pool, self.open = {}, {}, [], [{} for _ in range(paths)]
+        self.carried_votes, self.current_gravity, self.stage, self.history = {}, 0.0, 0, []
+        if self.fixed_gravity is not None and self.burn_in_stages == 0:
+            self.current_gravity = self.fixed_gravity
+        start_row, total, burst = 0, len(row_orders[0]), self.first_burst
+        while start_row < total:
+            stop = min(total, start_row + burst * self.bursts_per_stage)
+            n_bursts, n_survived, pool, self.burst_counts = {}, {}, [], [{} for _ in range(paths)]
             for m in range(paths):
-                for begin in range(at, stop, burst):
-                    end = min(begin + burst, at + burst * self.bursts)
-                    whole = end <= total
-                    self.one_burst(m, visits[m][begin : min(end, stop)], whole, met, kept, pool)
+                for begin in range(start_row, stop, burst):
+                    end = min(begin + burst, start_row + burst * self.bursts_per_stage)
+                    rows = row_orders[m][begin : min(end, stop)]
+                    self.run_burst(m, rows, end <= total, n_bursts, n_survived, pool)
             if stream:
-                for row, _ in visits[0][at:stop]:
-                    new = set(self.rows[row]) - self.gone - self.ever
-                    self.omega |= new
-                    self.ever |= new
-            if stop - at == burst * self.bursts:
-                self.end_of_stage(met, kept, pool)
+                for row, _ in row_orders[0][start_row:stop]:
+                    new = set(self.rows[row]) - self.purged - self.seen_features
+                    self.present_features |= new
+                    self.seen_features |= new
+            if stop - start_row == burst * self.bursts_per_stage:
+                self.end_of_stage(n_bursts, n_survived, pool)
                 burst = self.next_burst()
-            at = stop
+            start_row = stop
         return self
 
-    def one_burst(self, m, visits, whole, met, kept, pool):
+    def run_burst(self, m, rows, is_complete, n_bursts, n_survived, pool):
         w, start, k = self.w[m], {}, {}
-        for row, weight in visits:
+        for row, weight in rows:
             if weight == 0.0:
                 continue
-            x = {j: v for j, v in self.rows[row].items() if j not in self.gone}
+            x = {j: v for j, v in self.rows[row].items() if j not in self.purged}
             score = self.b[m]
             for j in sorted(x):
                 start.setdefault(j, w.get(j, 0.0))
                 k[j] = k.get(j, 0) + 1
                 score += w.get(j, 0.0) * x[j]
-            s = self.slope(score, self.targets[row]) * weight
+            s = self.gradient(score, self.targets[row]) * weight
             for j in x:
                 w[j] = w.get(j, 0.0) - self.eta * s * x[j]
             if self.intercept:
                 self.b[m] -= self.eta * s
-        if not whole:
-            self.open[m] = k
+        if not is_complete:
+            self.burst_counts[m] = k
             return
         for j in k:
             pool.append((j, abs(w[j] - start[j]) / k[j]))
-            w[j] = soft(w[j], self.g * k[j])
-            met[j] = met.get(j, 0) + 1
-            kept[j] = kept.get(j, 0) + (w[j] != 0.0)
+            w[j] = soft_threshold(w[j], self.current_gravity * k[j])
+            n_bursts[j] = n_bursts.get(j, 0) + 1
+            n_survived[j] = n_survived.get(j, 0) + (w[j] != 0.0)
 
-    def end_of_stage(self, met, kept, pool):
+    def end_of_stage(self, n_bursts, n_survived, pool):
         self.stage += 1
-        if self.stage > self.burn:
-            for j in met:
-                c, b = self.carried.get(j, (0, 0))
-                c, b = c + met[j], b + kept[j]
+        if self.stage > self.burn_in_stages:
+            for j in n_bursts:
+                c, b = self.carried_votes.get(j, (0, 0))
+                c, b = c + n_bursts[j], b + n_survived[j]
                 if c >= max(self.min_votes, 1):
-                    self.carried[j] = (0, 0)
+                    self.carried_votes[j] = (0, 0)
                     if b < self.purge * c:
-                        self.omega.discard(j)
-                        self.gone.add(j)
+                        self.present_features.discard(j)
+                        self.purged.add(j)
                         for w in self.w:
                             w[j] = 0.0
                 else:
-                    self.carried[j] = (c, b)
-        self.history.append((self.stage, len(self.omega), self.g))
-        u = 1.0 - len(self.omega) / max(len(self.ever), 1)
-        self.g = 0.0
-        if self.stage >= self.burn:
-            values = sorted(v for j, v in pool if j not in self.gone)
+                    self.carried_votes[j] = (c, b)
+        self.history.append((self.stage, len(self.present_features), self.current_gravity))
+        u = 1.0 - len(self.present_features) / max(len(self.seen_features), 1)
+        self.current_gravity = 0.0
+        if self.stage >= self.burn_in_stages:
+            values = sorted(v for j, v in pool if j not in self.purged)
             rank = math.ceil(self.phi(u) * len(values))
-            self.g = (values[rank - 1] if rank else 0.0) if self.fixed is None else self.fixed
+            self.current_gravity = (
+                (values[rank - 1] if rank else 0.0)
+                if self.fixed_gravity is None
+                else self.fixed_gravity
+            )
 
     def phi(self, u):
         a = self.annealing
@@ -178,14 +173,24 @@ class Reference:
 
     def next_burst(self):
         if not self.alpha:
-            return self.first
-        share = self.alpha * len(self.omega) / max(len(self.ever), 1)
+            return self.first_burst
+        fraction = self.alpha * len(self.present_features) / max(len(self.seen_features), 1)
         return (
-            int(min(max(1, math.ceil(self.first * math.log(1 / share))), 20 * self.first))
-            if share
-            else 20 * self.first
+            int(
+                min(
+                    max(1, math.ceil(self.first_burst * math.log(1 / fraction))),
+                    20 * self.first_burst,
+                )
+            )
+            if fraction
+            else 20 * self.first_burst
         )
 
     def weights(self, m, p):
-        """Path m's weights, an open burst truncated."""
-        return [soft(self.w[m].get(j, 0.0), self.g * self.open[m].get(j, 0)) for j in range(p)]
+        """Return the weights of path m, with the present burst truncated."""
+        return [
+            soft_threshold(
+                self.w[m].get(j, 0.0), self.current_gravity * self.burst_counts[m].get(j, 0)
+            )
+            for j in range(p)
+        ]

@@ -48,17 +48,19 @@ def test_every_parameter_is_described():
 
 
 # --------------------------------------------------------------------------- outputs
-def test_each_class_is_a_binary_model_of_its_own():
-    many = quiet(StabilizedSGDClassifier(**SMALL).fit, X, THREE)
+def test_each_class_is_a_binary_model():
+    multiclass = quiet(StabilizedSGDClassifier(**SMALL).fit, X, THREE)
     for c in range(3):
-        one = quiet(StabilizedSGDClassifier(**SMALL).fit, X, c == THREE)
-        assert np.array_equal(many.coef_[c], one.coef_[0])
-        assert np.array_equal(many.selection_probability_[c], one.selection_probability_[0])
-        assert np.array_equal(many.paths_[:, c], one.paths_[:, 0])
-        assert many.intercept_[c] == one.intercept_[0]
-    assert many.coef_.shape == many.selection_probability_.shape == (3, 10)
-    assert np.array_equal(many.predict(X), many.decision_function(X).argmax(axis=1))
-    assert {h["output"] for h in many.history_} == {0, 1, 2}
+        single = quiet(StabilizedSGDClassifier(**SMALL).fit, X, c == THREE)
+        assert np.array_equal(multiclass.coef_[c], single.coef_[0])
+        assert np.array_equal(
+            multiclass.selection_probability_[c], single.selection_probability_[0]
+        )
+        assert np.array_equal(multiclass.paths_[:, c], single.paths_[:, 0])
+        assert multiclass.intercept_[c] == single.intercept_[0]
+    assert multiclass.coef_.shape == multiclass.selection_probability_.shape == (3, 10)
+    assert np.array_equal(multiclass.predict(X), multiclass.decision_function(X).argmax(axis=1))
+    assert {h["output"] for h in multiclass.history_} == {0, 1, 2}
 
 
 def test_labels_and_several_targets():
@@ -70,9 +72,9 @@ def test_labels_and_several_targets():
     assert model.predict(X).shape == (90, 2)
     targets = tiny.numbers(X, 2)
     model = quiet(StabilizedSGDRegressor(**SMALL).fit, X, targets)
-    one = quiet(StabilizedSGDRegressor(**SMALL).fit, X, targets[:, 1])
-    assert np.array_equal(model.coef_[1], one.coef_)
-    assert one.coef_.shape == one.selection_probability_.shape == (10,)
+    single = quiet(StabilizedSGDRegressor(**SMALL).fit, X, targets[:, 1])
+    assert np.array_equal(model.coef_[1], single.coef_)
+    assert single.coef_.shape == single.selection_probability_.shape == (10,)
 
 
 def test_class_weights_are_row_weights():
@@ -103,13 +105,13 @@ def test_losses_of_margins_are_refused_by_the_regressor():
         StabilizedSGDRegressor(loss="hinge").fit(X, tiny.numbers(X))
 
 
-def test_steps_that_are_too_long_are_named():
+def test_too_long_steps_raise_an_error():
     with pytest.raises(FloatingPointError, match="steps are too long"), np.errstate(all="ignore"):
         StabilizedSGDRegressor(eta=1e3, max_iter=50, tol=None).fit(X, tiny.numbers(X))
 
 
-def test_tol_ends_a_fit_that_has_come_to_rest():
-    """Hinge on separable rows: once all are beyond the margin nothing moves."""
+def test_tol_ends_a_fit_that_has_converged():
+    """With the hinge on separable rows, nothing changes once all rows are beyond the margin."""
     rows = np.vstack([np.eye(4), -np.eye(4)] * 10)
     y = np.tile(np.r_[np.ones(4), -np.ones(4)], 10)
     model = quiet(StabilizedSGDClassifier(loss="hinge", max_iter=50, random_state=0).fit, rows, y)
@@ -127,20 +129,20 @@ def test_tol_ends_a_fit_that_has_come_to_rest():
 # --------------------------------------------------------------------------- tuning
 def test_the_sparsest_setting_within_a_standard_error_is_chosen():
     model = quiet(StabilizedSGDClassifierCV(**GRIDS, **SMALL).fit, X, Y)
-    found = model.cv_results_
-    means, kept = found["mean_test_loss"], found["mean_kept"]
-    lowest = means.argmin()
-    limit = means[lowest] + found["split_test_loss"][lowest].std(ddof=1) / np.sqrt(3)
-    assert found["limit"] == pytest.approx(limit)
-    allowed = np.flatnonzero((means <= limit) & (kept > 0))
-    assert kept[model.best_index_] == kept[allowed].min()
-    assert model.best_params_ == found["params"][model.best_index_]
-    given = {name: value for name, value in model.best_params_.items() if name != "eta_factor"}
+    results = model.cv_results_
+    mean_losses, n_features = results["mean_test_loss"], results["mean_kept"]
+    lowest = mean_losses.argmin()
+    limit = mean_losses[lowest] + results["split_test_loss"][lowest].std(ddof=1) / np.sqrt(3)
+    assert results["limit"] == pytest.approx(limit)
+    allowed = np.flatnonzero((mean_losses <= limit) & (n_features > 0))
+    assert n_features[model.best_index_] == n_features[allowed].min()
+    assert model.best_params_ == results["params"][model.best_index_]
+    params = {name: value for name, value in model.best_params_.items() if name != "eta_factor"}
     assert np.array_equal(
-        model.coef_, quiet(StabilizedSGDClassifier(**SMALL, **given).fit, X, Y).coef_
+        model.coef_, quiet(StabilizedSGDClassifier(**SMALL, **params).fit, X, Y).coef_
     )
     exact = quiet(clone(model).set_params(se=0.0).fit, X, Y)
-    assert exact.cv_results_["mean_test_loss"][exact.best_index_] == means.min()
+    assert exact.cv_results_["mean_test_loss"][exact.best_index_] == mean_losses.min()
 
 
 def test_tuning_does_not_depend_on_jobs_and_survives_saving(tmp_path):
@@ -162,14 +164,19 @@ def test_tuning_does_not_depend_on_jobs_and_survives_saving(tmp_path):
 
 
 @pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
-def test_tuning_takes_rows_of_weight_0_for_nothing(numbers):
+def test_tuning_ignores_rows_of_weight_0(numbers):
     cls = StabilizedSGDRegressorCV if numbers else StabilizedSGDClassifierCV
     y, weights = tiny.numbers(X) if numbers else THREE, tiny.weights(90)
-    some = weights > 0.0
+    is_positive = weights > 0.0
     model = quiet(cls(**GRIDS, **SMALL).fit, X, y, sample_weight=weights)
-    other = quiet(cls(**GRIDS, **SMALL).fit, X[some], y[some], sample_weight=weights[some])
-    losses = [one.cv_results_["split_test_loss"] for one in (model, other)]
-    assert not some.all()
+    other = quiet(
+        cls(**GRIDS, **SMALL).fit,
+        X[is_positive],
+        y[is_positive],
+        sample_weight=weights[is_positive],
+    )
+    losses = [single.cv_results_["split_test_loss"] for single in (model, other)]
+    assert not is_positive.all()
     assert np.array_equal(*losses)
     assert np.array_equal(model.coef_, other.coef_)
 

@@ -1,4 +1,4 @@
-"""The compiled algorithm against a small one in plain Python."""
+"""The compiled algorithm against the reference in plain Python."""
 
 import math
 
@@ -16,7 +16,7 @@ N, P = 60, 12
 X = tiny.matrix(N, P)
 Y = tiny.signs(X)
 ROWS = [{j: float(v) for j, v in enumerate(row) if v != 0.0} for row in X]
-SLOPES = {
+GRADIENTS = {
     "hinge": lambda f, y: -y if f * y < 1.0 else 0.0,
     "logistic": lambda f, y: -y / (1.0 + math.exp(f * y)),
     "squared_error": lambda f, y: f - y,
@@ -32,19 +32,19 @@ SETTINGS = [
 ]
 
 
-def reference(model, rows, targets, slope, n_pass):
-    """The plain algorithm with a model's settings."""
+def reference(model, rows, targets, gradient, n_pass):
+    """Return the reference with the parameters of a model."""
     adaptive = model.gravity == "adaptive"
-    burn = round(model.burn_in * n_pass / (model.burst * model.bursts_per_stage))
+    burn_in_stages = round(model.burn_in * n_pass / (model.burst * model.bursts_per_stage))
     names = {
         "burst": model.burst,
-        "bursts": model.bursts_per_stage,
+        "bursts_per_stage": model.bursts_per_stage,
         "rejection": model.rejection,
         "annealing": model.annealing,
     }
     names |= {
         "purge": model.purge,
-        "burn": max(1, burn) if adaptive else burn,
+        "burn_in_stages": max(1, burn_in_stages) if adaptive else burn_in_stages,
         "eta": model.eta,
         "min_votes": model.min_votes,
         "alpha": model.adaptive_burst,
@@ -52,27 +52,29 @@ def reference(model, rows, targets, slope, n_pass):
     return Reference(
         rows,
         targets,
-        slope,
+        gradient,
         **names,
         gravity=None if adaptive else model.gravity,
         intercept=model.fit_intercept,
     )
 
 
-def assert_agrees(model, plain):
-    paths = np.array([plain.weights(m, P) for m in range(model.n_paths)])
+def assert_agrees(model, expected):
+    paths = np.array([expected.weights(m, P) for m in range(model.n_paths)])
     assert model.paths_[:, 0] == pytest.approx(paths, rel=1e-12, abs=1e-14)
     assert model.coef_.ravel() == pytest.approx(paths.mean(axis=0), rel=1e-12, abs=1e-14)
-    assert model.intercept_[0] == pytest.approx(np.mean(plain.b), rel=1e-12, abs=1e-14)
-    assert [(h["stage"], h["kept"]) for h in model.history_] == [h[:2] for h in plain.history]
+    assert model.intercept_[0] == pytest.approx(np.mean(expected.b), rel=1e-12, abs=1e-14)
+    assert [(h["stage"], h["kept"]) for h in model.history_] == [h[:2] for h in expected.history]
     assert [h["gravity"] for h in model.history_] == pytest.approx(
-        [h[2] for h in plain.history], rel=1e-9
+        [h[2] for h in expected.history], rel=1e-9
     )
-    assert np.array_equal(np.flatnonzero(model.selection_probability_.ravel()), sorted(plain.omega))
+    assert np.array_equal(
+        np.flatnonzero(model.selection_probability_.ravel()), sorted(expected.present_features)
+    )
 
 
-@pytest.mark.parametrize("given", SETTINGS, ids=repr)
-def test_fit(given):
+@pytest.mark.parametrize("params", SETTINGS, ids=repr)
+def test_fit(params):
     model = StabilizedSGDClassifier(
         **{
             "n_paths": 3,
@@ -81,24 +83,28 @@ def test_fit(given):
             "max_iter": 4,
             "tol": None,
             "random_state": 0,
-            **given,
+            **params,
         }
     )
     quiet(model.fit, X, Y)
     seed = model._engine.seed
-    visits = [
-        [(i, 1.0) for turn in range(model.max_iter) for i in permutation(N, seed, m, turn * N)]
+    row_orders = [
+        [
+            (i, 1.0)
+            for pass_number in range(model.max_iter)
+            for i in permutation(N, seed, m, pass_number * N)
+        ]
         for m in range(model.n_paths)
     ]
-    plain = reference(model, ROWS, Y, SLOPES[model.loss], N).run(
-        visits, seen={j for row in ROWS for j in row}
+    expected = reference(model, ROWS, Y, GRADIENTS[model.loss], N).run(
+        row_orders, known_features={j for row in ROWS for j in row}
     )
-    assert_agrees(model, plain)
+    assert_agrees(model, expected)
     assert model.t_ == N * model.max_iter
 
 
-@pytest.mark.parametrize("given", SETTINGS, ids=repr)
-def test_stream(given):
+@pytest.mark.parametrize("params", SETTINGS, ids=repr)
+def test_stream(params):
     model = StabilizedSGDClassifier(
         **{
             "n_paths": 3,
@@ -106,40 +112,44 @@ def test_stream(given):
             "fit_intercept": False,
             "random_state": 0,
             "burn_in": 0.03,
-            **given,
+            **params,
         }
     )
-    rows, y, loads = np.vstack([X, X]), np.r_[Y, Y], np.r_[tiny.weights(N), tiny.weights(N, seed=9)]
-    quiet(model.partial_fit, rows, y, classes=[-1, 1], sample_weight=loads)
-    at = np.flatnonzero(loads)
+    rows, y, row_weights = (
+        np.vstack([X, X]),
+        np.r_[Y, Y],
+        np.r_[tiny.weights(N), tiny.weights(N, seed=9)],
+    )
+    quiet(model.partial_fit, rows, y, classes=[-1, 1], sample_weight=row_weights)
+    positive = np.flatnonzero(row_weights)
     draw = poisson if model.n_paths > 1 else lambda *_: 1.0
-    visits = [
-        [(i % N, loads[i] * draw(model._engine.seed, m, t)) for t, i in enumerate(at)]
+    row_orders = [
+        [(i % N, row_weights[i] * draw(model._engine.seed, m, t)) for t, i in enumerate(positive)]
         for m in range(model.n_paths)
     ]
-    plain = reference(model, ROWS, Y, SLOPES[model.loss], 1000).run(visits)
-    assert_agrees(model, plain)
+    expected = reference(model, ROWS, Y, GRADIENTS[model.loss], 1000).run(row_orders)
+    assert_agrees(model, expected)
 
 
 def test_fit_of_a_regressor_with_row_weights():
-    y, loads = tiny.numbers(X), tiny.weights(N)
+    y, row_weights = tiny.numbers(X), tiny.weights(N)
     model = StabilizedSGDRegressor(n_paths=2, eta=0.02, max_iter=5, tol=None, random_state=0)
-    quiet(model.fit, X, y, sample_weight=loads)
-    at = np.flatnonzero(loads)
+    quiet(model.fit, X, y, sample_weight=row_weights)
+    positive = np.flatnonzero(row_weights)
     orders = [
         [
-            at[i]
-            for turn in range(5)
-            for i in permutation(len(at), model._engine.seed, m, turn * len(at))
+            positive[i]
+            for pass_number in range(5)
+            for i in permutation(len(positive), model._engine.seed, m, pass_number * len(positive))
         ]
         for m in range(2)
     ]
-    plain = reference(model, ROWS, y, SLOPES["squared_error"], len(at))
+    expected = reference(model, ROWS, y, GRADIENTS["squared_error"], len(positive))
     assert_agrees(
         model,
-        plain.run(
-            [[(i, loads[i]) for i in order] for order in orders],
-            seen={j for i in at for j in ROWS[i]},
+        expected.run(
+            [[(i, row_weights[i]) for i in order] for order in orders],
+            known_features={j for i in positive for j in ROWS[i]},
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Streams: any chunks, any interruption, same bits."""
+"""Streams: chunks and interruptions do not change the bits."""
 
 import copy
 import pickle
@@ -16,30 +16,30 @@ from tamis import StabilizedSGDClassifier, StabilizedSGDRegressor
 N, P = 90, 14
 X = tiny.matrix(N, P)
 TWO, THREE, NUMBERS = (tiny.signs(X) > 0).astype(int), tiny.classes(N), tiny.numbers(X)
-GIVEN = {"n_paths": 3, "burst": 3, "bursts_per_stage": 4, "burn_in": 0.02, "random_state": 0}
+PARAMS = {"n_paths": 3, "burst": 3, "bursts_per_stage": 4, "burn_in": 0.02, "random_state": 0}
 cuts = st.one_of(st.sets(st.integers(1, N - 1)).map(sorted), st.just(list(range(1, N))))
 
 
-def begin(kind, **more):
+def make_model(kind, **params):
     return (
-        StabilizedSGDRegressor(**GIVEN, **more)
+        StabilizedSGDRegressor(**PARAMS, **params)
         if kind == "numbers"
-        else StabilizedSGDClassifier(**GIVEN, **more)
+        else StabilizedSGDClassifier(**PARAMS, **params)
     )
 
 
-def walk(model, kind, start, stop, weights=None):
+def learn(model, kind, start, stop, weights=None):
     y = {"three": THREE, "two": TWO, "numbers": NUMBERS}[kind]
-    named = {} if y is NUMBERS else {"classes": np.unique(y)}
+    arguments = {} if y is NUMBERS else {"classes": np.unique(y)}
     if weights is not None:
-        named["sample_weight"] = weights[start:stop]
-    return quiet(model.partial_fit, X[start:stop], y[start:stop], **named)
+        arguments["sample_weight"] = weights[start:stop]
+    return quiet(model.partial_fit, X[start:stop], y[start:stop], **arguments)
 
 
-def stream(kind, places, weights=None, **more):
-    model = begin(kind, **more)
-    for start, stop in zip([0, *places], [*places, N], strict=True):
-        walk(model, kind, start, stop, weights)
+def stream(kind, chunk_ends, weights=None, **params):
+    model = make_model(kind, **params)
+    for start, stop in zip([0, *chunk_ends], [*chunk_ends, N], strict=True):
+        learn(model, kind, start, stop, weights)
     return model
 
 
@@ -52,58 +52,62 @@ def assert_same(a, b):
 
 @pytest.mark.parametrize("kind", ["two", "three", "numbers"])
 def test_chunks(kind):
-    whole, weighed = stream(kind, []), stream(kind, [], tiny.weights(N))
-    assert whole.history_[-1]["kept"] < whole.history_[0]["kept"] or kind == "numbers"
+    expected, weighted = stream(kind, []), stream(kind, [], tiny.weights(N))
+    assert expected.history_[-1]["kept"] < expected.history_[0]["kept"] or kind == "numbers"
 
-    @given(places=cuts)
-    def law(places):
-        assert_same(whole, stream(kind, places))
-        assert_same(weighed, stream(kind, places, tiny.weights(N), n_jobs=2))
+    @given(chunk_ends=cuts)
+    def law(chunk_ends):
+        assert_same(expected, stream(kind, chunk_ends))
+        assert_same(weighted, stream(kind, chunk_ends, tiny.weights(N), n_jobs=2))
 
     law()
 
 
 def test_chunks_with_balanced_classes_and_adaptive_bursts():
-    whole = stream("two", [], class_weight="balanced", adaptive_burst=0.3, min_votes=20)
+    expected = stream("two", [], class_weight="balanced", adaptive_burst=0.3, min_votes=20)
     assert_same(
-        whole,
+        expected,
         stream("two", list(range(1, N)), class_weight="balanced", adaptive_burst=0.3, min_votes=20),
     )
 
 
-@pytest.mark.parametrize("way", ["save", "pickle", "deepcopy"])
+@pytest.mark.parametrize("copy_method", ["save", "pickle", "deepcopy"])
 @pytest.mark.parametrize("kind", ["two", "three", "numbers"])
-@pytest.mark.parametrize("place", [12, 40, 59], ids=["end of a stage", "mid-burst", "mid-stage"])
-def test_interrupted_and_continued(way, kind, place, tmp_path):
-    whole = stream(kind, [])
-    broken = begin(kind)
-    walk(broken, kind, 0, place)
-    if way == "save":
-        tamis.save(broken, tmp_path / "model.tamis")
+@pytest.mark.parametrize("end", [12, 40, 59], ids=["end of a stage", "mid-burst", "mid-stage"])
+def test_interrupted_and_continued(copy_method, kind, end, tmp_path):
+    expected = stream(kind, [])
+    interrupted = make_model(kind)
+    learn(interrupted, kind, 0, end)
+    if copy_method == "save":
+        tamis.save(interrupted, tmp_path / "model.tamis")
         again = tamis.load(tmp_path / "model.tamis")
     else:
-        again = pickle.loads(pickle.dumps(broken)) if way == "pickle" else copy.deepcopy(broken)
-    assert_same(broken, again)
-    assert np.array_equal(broken.predict(X), again.predict(X))
-    assert_same(whole, walk(again, kind, place, N))
+        again = (
+            pickle.loads(pickle.dumps(interrupted))
+            if copy_method == "pickle"
+            else copy.deepcopy(interrupted)
+        )
+    assert_same(interrupted, again)
+    assert np.array_equal(interrupted.predict(X), again.predict(X))
+    assert_same(expected, learn(again, kind, end, N))
 
 
 def test_a_fitted_model_goes_on_in_a_stream_and_after_loading(tmp_path):
-    """From the compact columns of a fit, in mid-stage, to all columns."""
-    model = quiet(StabilizedSGDClassifier(**GIVEN, max_iter=3).fit, X[:50, :], TWO[:50])
-    shown = model.coef_.copy()
+    """A stream continues from the compacted columns of a fit, in mid-stage, with all columns."""
+    model = quiet(StabilizedSGDClassifier(**PARAMS, max_iter=3).fit, X[:50, :], TWO[:50])
+    coef = model.coef_.copy()
     tamis.save(model, tmp_path / "model.tamis")
     again = tamis.load(tmp_path / "model.tamis")
     a, b = (quiet(m.partial_fit, X[50:], TWO[50:]) for m in (model, again))
     assert_same(a, b)
-    assert not np.array_equal(shown, a.coef_)
+    assert not np.array_equal(coef, a.coef_)
 
 
-def test_reading_between_chunks_changes_nothing():
+def test_attributes_between_chunks_change_nothing():
     model = stream("two", [])
-    other = begin("two")
+    other = make_model("two")
     for start in range(0, N, 5):
-        walk(other, "two", start, start + 5)
+        learn(other, "two", start, start + 5)
         _ = (
             other.coef_,
             other.paths_,
@@ -115,7 +119,7 @@ def test_reading_between_chunks_changes_nothing():
     assert_same(model, other)
 
 
-def test_one_walk_of_fit_in_order_is_a_stream_while_burning_in():
+def test_one_pass_of_fit_in_order_equals_a_stream_during_the_burn_in():
     model = quiet(
         StabilizedSGDClassifier(n_paths=3, max_iter=1, shuffle=False, random_state=0).fit, X, TWO
     )
@@ -125,33 +129,33 @@ def test_one_walk_of_fit_in_order_is_a_stream_while_burning_in():
     assert np.array_equal(model.coef_, other.coef_)
 
 
-def test_scores_come_from_the_weights_shown():
+def test_scores_equal_those_of_the_public_weights():
     for kind in ("two", "three", "numbers"):
         model = stream(kind, [])
-        by_hand = X @ np.atleast_2d(model.coef_).T + model.intercept_
+        expected_scores = X @ np.atleast_2d(model.coef_).T + model.intercept_
         scores = model.predict(X) if kind == "numbers" else model.decision_function(X)
-        assert scores.reshape(N, -1) == pytest.approx(by_hand, rel=1e-12, abs=1e-12)
-        for i in range(5):  # few rows take another way to the same bits
-            one = (
+        assert scores.reshape(N, -1) == pytest.approx(expected_scores, rel=1e-12, abs=1e-12)
+        for i in range(5):  # few rows use another loop with the same bits
+            row_score = (
                 model.predict(X[i : i + 1])
                 if kind == "numbers"
                 else model.decision_function(X[i : i + 1])
             )
-            assert np.array_equal(one[0], scores[i])
+            assert np.array_equal(row_score[0], scores[i])
 
 
 def test_changed_lengths_in_mid_stage():
-    """A stage begun under one plan ends under it: no pool runs over."""
-    model = begin("two")
-    walk(model, "two", 0, 20)
+    """A stage ends under the plan it began with, so that no pool overflows."""
+    model = make_model("two")
+    learn(model, "two", 0, 20)
     model.set_params(burst=1, bursts_per_stage=1)
-    walk(model, "two", 20, 50)
+    learn(model, "two", 20, 50)
     model.set_params(burst=20, bursts_per_stage=5)
-    walk(model, "two", 50, N)
+    learn(model, "two", 50, N)
     assert np.isfinite(model.coef_).all()
     model.set_params(n_paths=4)
     with pytest.raises(ValueError, match="n_paths"):
-        walk(model, "two", 0, 5)
+        learn(model, "two", 0, 5)
 
 
 def test_the_history_of_a_long_stream_is_thinned():
@@ -163,20 +167,20 @@ def test_the_history_of_a_long_stream_is_thinned():
     assert stages == list(range(4, 3601, 4))
 
 
-@pytest.mark.parametrize("break_it", ["pool", "fills", "burst", "columns", "state"])
-def test_forged_states_are_refused(break_it, tmp_path):
+@pytest.mark.parametrize("field", ["pool", "fills", "burst", "columns", "state"])
+def test_forged_states_are_refused(field, tmp_path):
     model = stream("two", [])
     quiet(model.partial_fit, X[:5], TWO[:5])
     bundle = model._engine.bundles[0]
     tamis.save(model, tmp_path / "m")
     tamis.load(tmp_path / "m")
-    if break_it == "pool":
+    if field == "pool":
         bundle.pool_at[0, 0] = 10**6
-    elif break_it == "fills":
+    elif field == "fills":
         bundle.paths[0, 3] = 1e6
-    elif break_it == "burst":
+    elif field == "burst":
         bundle.course[7] = 2.5
-    elif break_it == "columns":
+    elif field == "columns":
         bundle.columns[1] = 0
     else:
         bundle.state = bundle.state[:, :-2]

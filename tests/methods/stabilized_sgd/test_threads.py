@@ -1,4 +1,4 @@
-"""Threads, forks and workers: whatever runs beside it, a fit ends and gives the same bits."""
+"""Threads, forks and workers do not change the results of a fit."""
 
 import threading
 
@@ -24,41 +24,41 @@ def weights(n_jobs):
 
 
 def test_two_fits_in_two_threads():
-    usual, found = weights(1), []
-    threads = [threading.Thread(target=lambda: found.append(weights(2))) for _ in range(2)]
+    expected, results = weights(1), []
+    threads = [threading.Thread(target=lambda: results.append(weights(2))) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(120)
-    assert len(found) == 2
-    assert all(np.array_equal(usual, coef) for coef in found)
+    assert len(results) == 2
+    assert all(np.array_equal(expected, coef) for coef in results)
 
 
-def test_the_serial_twin_steps_in_while_the_lock_is_held(monkeypatch):
-    usual = weights(2)
+def test_the_serial_loop_runs_while_the_lock_is_held(monkeypatch):
+    expected = weights(2)
     with numba._parallel:
-        monkeypatch.setattr(paths, "run_parallel", None)
-        assert np.array_equal(usual, weights(2))
+        monkeypatch.setattr(paths, "run_paths_in_parallel", None)
+        assert np.array_equal(expected, weights(2))
 
 
-def test_a_stage_that_several_calls_share_has_the_same_bits_on_any_threads():
-    def walked(n_jobs, cuts):
+def test_a_stage_over_several_calls_has_the_same_bits_on_any_threads():
+    def stream_state(n_jobs, cuts):
         model = StabilizedSGDClassifier(n_paths=5, burn_in=0.05, random_state=0, n_jobs=n_jobs)
         for low, high in zip((0, *cuts), (*cuts, 300), strict=True):
             quiet(model.partial_fit, X[low:high], Y[low:high], classes=np.unique(Y))
         bundle = model._engine.bundles[0]
         return model.coef_, bundle.ballots, bundle.pool_at, bundle.pool_value, bundle.votes
 
-    usual = walked(1, ())
+    expected = stream_state(1, ())
     for n_jobs in (1, 2, 3, 7):
-        found = walked(n_jobs, (3, 111, 118, 137, 290))
-        assert all(np.array_equal(a, b) for a, b in zip(usual, found, strict=True))
+        results = stream_state(n_jobs, (3, 111, 118, 137, 290))
+        assert all(np.array_equal(a, b) for a, b in zip(expected, results, strict=True))
 
 
 def test_loky_workers():
-    usual = weights(2)
+    expected = weights(2)
     for coef in Parallel(n_jobs=2, backend="loky")(delayed(weights)(n) for n in (1, 2)):
-        assert np.array_equal(usual, coef)
+        assert np.array_equal(expected, coef)
 
 
 def test_the_number_of_threads_is_restored():

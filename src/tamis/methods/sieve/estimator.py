@@ -1,6 +1,4 @@
-"""The sieve: few features, chosen without tuning, and nearly the same ones whatever the order of
-the rows.
-"""
+"""The sieve: select few features without tuning, nearly the same ones for any order of the rows."""
 
 from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
 from tamis.base.estimators.regressor import NumberStream
@@ -12,34 +10,34 @@ from tamis.methods.sieve.selector import Sieve
 class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     r"""Sparse linear classifier that chooses its features and their number by itself: the sieve.
 
-    Choose it first for wide data, such as text: there, untuned and in a second or so, it has had
-    lower error than cross-validated L1, with few features. Rare classes are served too. On dense
-    data of few columns, such as images, a tuned `FTRLClassifier` that keeps most columns has lower
-    error. Counts of words should be scaled to rows of unit length first.
+    Choose it first for wide data, such as text: there it has had a lower error than cross-validated
+    L1, with few features, without tuning, in about a second. It also works with rare classes. On
+    dense data of few columns, such as images, a tuned `FTRLClassifier` that keeps most columns has
+    a lower error. Scale word counts to rows of unit length first.
 
     Paths of averaged stochastic gradient descent minimise
 
     .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, y_i)
        + \frac{\lambda}{n} \sum_i \sum_j |z_{ij} w_j|
 
-    where z are the columns in units of their own: those with one value in more than half of the
-    rows are measured from it, by the root mean square of their other entries, the rest are
-    standardised. The penalty is on *contributions*: units of a column change nothing, and a row
-    costs as much as its entries. Down a path of sizes the features with the largest pooled
-    weights stay and the others leave. Groups of paths that never see one fold each give held-out
-    scores for every size, under two base settings: conservative (short steps, strong penalty) and
-    aggressive (long steps, weak penalty, both by the share of the rarer class). A line turns the
-    scores into log odds, so that intercept and scale are right; then a smooth error, which counts
-    the classes alike, says which base to take (aggressive when it wins row by row by more than a
-    standard error) and where to stop: at the smallest size within `se` standard errors of the least
-    error, the mean of what many draws of the rows would choose. Paths over all rows go there. Where
-    neither the chosen size nor many sizes together are surely better than the share of the classes
-    the model is empty, with a warning that says so.
+    where z are the scaled columns: a column with one value in more than half of the rows is shifted
+    by this value and divided by the root mean square of its other entries; the other columns are
+    standardised. The penalty is on *contributions*: the units of a column do not matter, and a step
+    costs as much as the entries of its row. Features are eliminated down a path of sizes; those
+    with the largest pooled weights stay. Groups of paths that each learn without one fold give
+    held-out scores for every size, under two settings: conservative (short steps, strong penalty)
+    and aggressive (long steps, weak penalty, both scaled by the fraction of the rarer class).
+    Calibration turns the scores into log odds. A smooth error, which counts the classes alike, then
+    chooses the setting (aggressive if its error is lower by more than a standard error of the
+    paired difference) and the size: the smallest one within `se` standard errors of the smallest
+    error, averaged over bootstrap draws of the rows. Paths over all rows go down to that size. If
+    neither the chosen size nor the small sizes together predict significantly better than the class
+    frequencies, the model is empty, with a warning.
 
-    Its stability is that against chance: the same rows in any order give the same model to the bit,
-    and other seeds nearly the same features. It does not cover a change of the data: of features
-    chosen from other samples of the same source a third may differ. `StabilitySelector` looks at
-    that.
+    The selection is stable against randomness of the algorithm: the same rows in any order give
+    bitwise the same model, and other seeds nearly the same features. This does not cover a change
+    of the data: a third of the features may differ between samples of the same source.
+    `StabilitySelector` measures that.
 
     {parameters}
 
@@ -47,17 +45,17 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
 
     See Also
     --------
-    FTRLClassifier : One pass, one rate a feature; for dense data, or if error is all that counts.
-    SieveRegressor : The same for numbers.
+    FTRLClassifier : One pass, one rate a feature; for dense data, or if only the error matters.
+    SieveRegressor : The same for numeric targets.
 
     Notes
     -----
-    `partial_fit` learns the models of all features in one pass and keeps a sample of the
-    rows, on which all else runs whenever the number of rows seen (those of weight 0 left out) has
-    passed a power of two by the end of a call, or `refine` is called. How rows are cut into calls
-    matters only to those moments. Until the sample is full a model is a `fit` of all distinct rows;
-    then it loses accuracy, for weights are relearnt from the sample; `train`, on rows that can be
-    read twice, does not. A stream holds 48 bytes x (`n_folds` + 1) a column.
+    `partial_fit` learns the models of all features in one pass and stores a sample of the rows. The
+    sample is fitted at the end of a call in which the number of rows (without those of weight 0)
+    has passed a power of two, and when `refine` is called. How rows are cut into calls affects
+    nothing else. Until the sample is full, the model is a `fit` of all distinct rows; afterwards it
+    loses accuracy, because the weights are learned from the sample. `train`, on rows that can be
+    read twice, avoids this. A stream takes 48 bytes x (`n_folds` + 1) for each column.
 
     References
     ----------
@@ -84,21 +82,21 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
 class SieveRegressor(NumberStream, Sieve):
     r"""Sparse linear regressor that chooses its features and their number by itself: the sieve.
 
-    Choose it for many columns, sparse or not, of which few matter, and where noise may have heavy
-    tails. With few columns that all matter, use `FTRLRegressor` or a ridge regression. What its
-    stability covers, and when a stream makes its models, is said at `SieveClassifier`.
+    Choose it for many columns, sparse or dense, of which few matter, also where the noise has heavy
+    tails. With few columns that all matter, use `FTRLRegressor` or a ridge regression. See
+    `SieveClassifier` for its stability and for streams.
 
     Paths of averaged stochastic gradient descent minimise
 
     .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, u_i)
        + \frac{\lambda}{n} \sum_i \sum_j |z_{ij} w_j|
 
-    where z are the columns as in `SieveClassifier` and u is y less its median, over 1.4826 times
-    its median absolute deviation: strengths, and the width of the Huber loss, are in units of the
-    spread of y. Steps are held back (implicit steps) where a long one would overshoot. Columns with
-    entries in fewer than ten rows are left out unless these are alike: nobody knows how large such
-    a column can get. The rest is as in `SieveClassifier`; sizes are chosen by the held-out loss,
-    and what may be given up is a standard error of the difference to the least, row by row.
+    where z are the scaled columns as in `SieveClassifier`, and u is y minus its median, divided by
+    1.4826 times its median absolute deviation: strengths, and the width of the Huber loss, do not
+    depend on the scale of y. Steps are implicit where an explicit one would overshoot. Columns with
+    entries in fewer than ten rows are left out unless these entries are equal, because the range of
+    such a column is unknown. The rest is as in `SieveClassifier`; sizes are chosen by the held-out
+    loss, and `se` counts standard errors of the paired difference to the smallest loss.
 
     {parameters}
 

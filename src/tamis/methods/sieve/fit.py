@@ -1,5 +1,5 @@
-"""A fit of the sieve on a sample: candidates on folds, a size, paths over all rows down to it, the
-final phase.
+"""Fit the sieve to a sample: cross-validate the candidates, choose a size, take paths over all rows
+down to it, and run the final phase.
 """
 
 from collections.abc import Callable
@@ -9,53 +9,53 @@ import numpy as np
 
 from tamis.methods.sieve.cross_validation import (
     CrossValidation,
-    check_scores_fit,
+    check_score_memory,
     evaluate_scores,
     pooled_scores,
 )
-from tamis.methods.sieve.errors import (
-    Held,
-    Rows,
-    baseline_rows,
-    error_of,
-    prior_line,
-    rows_of,
+from tamis.methods.sieve.held_out_errors import (
+    HeldOutTargets,
+    RowErrors,
+    baseline_row_errors,
+    mean_error,
+    prior_calibration,
+    row_errors,
 )
 from tamis.methods.sieve.paths import (
     FINAL_PATHS,
     Candidate,
     InitialState,
+    Objective,
     PathGroup,
     PathPoint,
-    Task,
     descend,
-    in_turn,
+    finalize,
     path_keys,
-    polish,
-    thread_pool,
+    run_serially,
+    thread_runner,
 )
-from tamis.methods.sieve.result import Result, joined
-from tamis.methods.sieve.settings import Options, candidates_for
+from tamis.methods.sieve.result import Result, concatenate_outputs
+from tamis.methods.sieve.settings import SieveOptions, candidates_for
 from tamis.methods.sieve.size_choice import (
     ChosenSize,
     SizeRule,
     choose_size,
-    size_path,
+    path_sizes,
     trained_sizes,
 )
 from tamis.methods.sieve.size_path import SizePath
-from tamis.methods.sieve.table.columns import Sample, to_original_units
+from tamis.methods.sieve.table.columns import Sample, TargetUnits, to_original_units
 
-# Standard errors by which the targets must be less surprising than by the prior: at the chosen
-# size, or by scores of many sizes together, which no choice has flattered.
-Z_THRESHOLD, POOLED_Z_THRESHOLD = 3.0, 2.25
-MAX_POOLED_SIZE = 16  # sizes up to this one, and up to a quarter of the rows, are taken together
-OTHER_SIZES = 2**12  # points at least up to this size are stored for other sizes, and up to
-OTHER_SIZES_RATIO = 4  # times the chosen size
+# Smallest gain in log loss over the prior, in standard errors: at the chosen size, or that
+# of the pooled scores of all small sizes, which no choice has made optimistic.
+MIN_GAIN_Z, MIN_POOLED_GAIN_Z = 3.0, 2.25
+MAX_POOLED_SIZE = 16  # sizes up to this one, or up to a quarter of the rows, are pooled
+# Points are stored for `resize` up to this size, and up to this multiple of the chosen size.
+MIN_STORED_SIZE, STORED_SIZE_RATIO = 2**12, 4
 
 
 class Trainer(Protocol):
-    """Who trains groups of paths: on rows in memory, or on rows that lie in partitions."""
+    """Trains groups of paths, on rows in memory or on rows that lie in partitions."""
 
     def column_std(self) -> np.ndarray:
         """Standard deviation of each column, in the units of X."""
@@ -64,60 +64,68 @@ class Trainer(Protocol):
         """Take all fold fits down the size path, and fill in their held-out scores and points."""
 
     def group(self, candidate: Candidate, keys: np.ndarray) -> Any:
-        """Paths over all rows, before their first pass."""
+        """Return paths over all rows, before their first pass."""
 
     def descend(self, group: Any, sizes: np.ndarray, observe: Callable, first: int = 0) -> None:
-        """Take a group down the size path; `observe(group, level)` is called at every level."""
+        """Take a group down the size path; call ``observe(group, level)`` at every level."""
 
-    def polish(self, candidate: Candidate, point: PathPoint, size: int, keys: np.ndarray) -> Any:
-        """Paths over all rows after their final phase, from a point and with that size."""
+    def finalize(self, candidate: Candidate, point: PathPoint, size: int, keys: np.ndarray) -> Any:
+        """Return paths over all rows after their final phase, started from a point at a size."""
 
-    def polish_folds(
+    def finalize_folds(
         self, validation: CrossValidation, chosen: ChosenSize, scores: np.ndarray
     ) -> np.ndarray:
-        """Give fold fits their final phase at the chosen size: fill in their held-out scores
-        (splits, rows, outputs), and return how many of them keep each column.
+        """Run the final phase of the fold fits at the chosen size: fill in their held-out scores
+        (splits, rows, outputs), and return how many of them select each column.
         """
 
 
-def fit_sample(sample: Sample, task: Task, options: Options, trainer: Trainer) -> Result:
-    """Fit the sieve: the model in the units of X and y, with its errors and its other sizes."""
+def fit_sample(
+    sample: Sample, objective: Objective, options: SieveOptions, trainer: Trainer
+) -> Result:
+    """Fit the sieve, and return the model in the units of X and y with its errors and its other
+    sizes.
+    """
     table = sample.table
-    choosable = size_path(table.n_groups)
-    sizes = trained_sizes(choosable, table.always)
-    candidates = candidates_for(table, task.loss, options)
-    check_scores_fit(table, candidates, sizes)
-    held_out = Held(
-        table.targets, table.weights, table.outputs, options.classes, task.loss,
-        task.intercept > 0.0,
+    choosable = path_sizes(table.n_groups)
+    sizes = trained_sizes(choosable, table.n_unpenalized)
+    candidates = candidates_for(table, objective.loss, options)
+    check_score_memory(table, candidates, sizes)
+    held_out = HeldOutTargets(
+        table.targets, table.weights, table.outputs, options.is_classification, objective.loss,
+        objective.intercept > 0.0,
     )  # fmt: skip
-    prior = prior_line(held_out)
-    prior_rows = rows_of(np.zeros((table.n_rows, table.outputs)), prior, held_out)
-    baseline = float(np.average(baseline_rows(held_out, sample.folds[0]), weights=held_out.mass))
+    prior = prior_calibration(held_out)
+    prior_errors = row_errors(np.zeros((table.n_rows, table.outputs)), prior, held_out)
+    baseline = baseline_row_errors(held_out, sample.folds[0])
+    baseline_error = float(np.average(baseline, weights=held_out.row_weights))
 
     # Every candidate on every fold, down the whole path.
-    validations = [CrossValidation(one, sample, sizes, options.folds) for one in candidates]
+    validations = [
+        CrossValidation(candidate, sample, sizes, options.n_folds) for candidate in candidates
+    ]
     trainer.cross_validate(validations, sizes)
-    log_losses = [_smallest_log_loss(one, table, prior_rows, held_out) for one in validations]
-    pooled_gain = 0.0
+    log_losses = [_reference_log_loss(v, table, prior_errors, held_out) for v in validations]
+    pooled_gain_z = 0.0
     if validations[0].fits:
         limit = max(MAX_POOLED_SIZE, table.n_rows / 4)
         pooled, _ = evaluate_scores(pooled_scores(validations, sizes, limit)[None], held_out)
-        pooled_gain = error_of(pooled, log_losses[0], held_out).gain
+        pooled_gain_z = mean_error(pooled, log_losses[0], held_out).gain_z
     for validation, log_loss in zip(validations, log_losses, strict=True):
         validation.evaluate(held_out, log_loss)
 
-    # Candidate and size; no feature where nothing is surely better than the prior.
+    # Candidate and size; no feature where nothing is better than the prior.
     expected_error = np.nan
     if validations[0].errors:
-        # Losses of numbers may have heavy tails, which differences do not.
-        rule = SizeRule(choosable, options.se, options.tolerance, options.size, not options.classes)
-        counted = [one.errors[: len(choosable)] for one in validations]
-        best, chosen, expected_error = choose_size(counted, held_out.mass, rule)
-        gain = validations[best].errors[chosen.level].gain
-        is_better = gain > Z_THRESHOLD or pooled_gain > POOLED_Z_THRESHOLD
+        # Losses of numbers may have heavy tails, which their paired differences do not have.
+        paired = not options.is_classification
+        rule = SizeRule(choosable, options.se, options.tolerance, options.size, paired)
+        errors = [validation.errors[: len(choosable)] for validation in validations]
+        best, chosen, expected_error = choose_size(errors, held_out.row_weights, rule)
+        gain_z = validations[best].errors[chosen.level].gain_z
+        is_better = gain_z > MIN_GAIN_Z or pooled_gain_z > MIN_POOLED_GAIN_Z
         if options.size is None and not is_better:
-            level = len(sizes) - 1 if table.always else chosen.level
+            level = len(sizes) - 1 if table.n_unpenalized else chosen.level
             chosen = chosen._replace(level=level, size=0)
     else:
         size = int(sizes[0]) if options.size is None else options.size
@@ -127,37 +135,40 @@ def fit_sample(sample: Sample, task: Task, options: Options, trainer: Trainer) -
 
     # Paths over all rows, down to that size and further; the final phase there.
     points, history = _fit_all_rows(trainer, candidate, options, sizes, chosen)
-    if chosen.size or table.always:
-        group = _polish_all_rows(trainer, candidate, options, points[chosen.level], chosen.size)
-        history.append(_history_of(group, chosen.level + 1))
+    if chosen.size or table.n_unpenalized:
+        point = points[chosen.level]
+        group = _finalize_all_rows(trainer, candidate, options, point, chosen.size)
+        history.append(_history_entry(group, chosen.level + 1))
         columns, weights, bias = group.columns, group.weights, group.bias
-        calibration, frequency = _final_folds(trainer, validation, chosen, table, held_out)
+        calibration, frequency = _finalize_folds(trainer, validation, chosen, table, held_out)
     else:
         columns, weights = np.zeros(0, dtype=np.int64), np.zeros((0, table.outputs))
         bias, calibration = np.zeros(table.outputs), prior
         frequency = np.zeros(len(table.density))
 
-    # What the user sees.
+    # The model in the units of X and y.
     column_std = trainer.column_std()
-    standard_error = validation.errors[chosen.level].plain_spread if validation.errors else np.nan
+    standard_error = np.nan
+    if validation.errors:
+        standard_error = validation.errors[chosen.level].plain_standard_error
     if validation.errors and not chosen.size:
-        expected_error = validation.errors[-1].plain if table.always else baseline
-    first = _first_stored(sizes, chosen)
+        expected_error = validation.errors[-1].plain if table.n_unpenalized else baseline_error
+    first = _first_stored_level(sizes, chosen)
     stored = {level: point for level, point in points.items() if level >= first}
     return Result(
         **to_original_units(
-            sample.columns, sample.units, columns, weights, bias, calibration, column_std[columns],
+            sample.scaling, sample.units, columns, weights, bias, calibration, column_std[columns],
             frequency,
         ),
-        sizes=_size_table(sizes, validation, table, prior_rows, baseline, held_out),
+        sizes=_size_table(sizes, validation, table, prior_errors, baseline_error, held_out),
         history=history,
         resolved={
             "base": candidate.name,
-            "step": [float(v) for v in candidate.steps],
-            "strength": [float(v) for v in candidate.strengths],
-            "n_paths": candidate.paths,
-            "n_fold_paths": candidate.fold_paths,
-            "n_splits": candidate.splits,
+            "step": [float(step) for step in candidate.step_constants],
+            "strength": [float(strength) for strength in candidate.strengths],
+            "n_paths": candidate.n_paths,
+            "n_fold_paths": candidate.n_fold_paths,
+            "n_splits": candidate.n_splits,
             "n_features": chosen.size,
             "level": chosen.level,
             "threshold": chosen.threshold,
@@ -165,7 +176,7 @@ def fit_sample(sample: Sample, task: Task, options: Options, trainer: Trainer) -
         n_iter=history[-1]["passes"] if history else 0,
         error=np.array([expected_error]),
         standard_error=np.array([standard_error]),
-        baseline_error=np.array([baseline]),
+        baseline_error=np.array([baseline_error]),
         size_paths=[
             SizePath(
                 stored,
@@ -178,59 +189,71 @@ def fit_sample(sample: Sample, task: Task, options: Options, trainer: Trainer) -
 
 
 # --------------------------------------------------------------------------- steps
-def _smallest_log_loss(
-    validation: CrossValidation, table, prior_rows: Rows, held_out: Held
+def _reference_log_loss(
+    validation: CrossValidation, table, prior_errors: RowErrors, held_out: HeldOutTargets
 ) -> np.ndarray:
-    """Log loss of every row by what is there at size 0: the prior, or what always stays."""
-    if not table.always or not validation.fits:
-        return prior_rows.surprise
-    return evaluate_scores(validation.scores[:, -1], held_out)[0].surprise
+    """Return the log loss of every row at size 0: that of the unpenalized columns, or of the
+    prior.
+    """
+    if not table.n_unpenalized or not validation.fits:
+        return prior_errors.log_loss
+    return evaluate_scores(validation.scores[:, -1], held_out)[0].log_loss
 
 
-def _first_stored(sizes: np.ndarray, chosen: ChosenSize) -> int:
-    """Level of the smallest point that is not below the limit of other sizes."""
-    limit = max(OTHER_SIZES, OTHER_SIZES_RATIO * chosen.size)
+def _first_stored_level(sizes: np.ndarray, chosen: ChosenSize) -> int:
+    """Return the level of the smallest size that is at least as large as all stored sizes."""
+    limit = max(MIN_STORED_SIZE, STORED_SIZE_RATIO * chosen.size)
     return max(int(np.count_nonzero(sizes >= limit)) - 1, 0)
 
 
 def _fit_all_rows(
-    trainer: Trainer, candidate: Candidate, options: Options, sizes: np.ndarray, chosen: ChosenSize
+    trainer: Trainer,
+    candidate: Candidate,
+    options: SieveOptions,
+    sizes: np.ndarray,
+    chosen: ChosenSize,
 ) -> tuple[dict[int, PathPoint], list[dict]]:
-    """Take paths over all rows down to the level above the chosen size, a few of them further;
-    where they stood, and what they did down to there.
+    """Take paths over all rows down to the chosen level, and a few of them to the end of the path.
+
+    Returns the points of the levels to store, and the history down to the chosen level.
     """
     points: dict[int, PathPoint] = {}
     history: list[dict] = []
-    first = min(_first_stored(sizes, chosen), chosen.level)
+    first = min(_first_stored_level(sizes, chosen), chosen.level)
 
     def observe(group, level: int) -> None:
         if level >= first:
             points[level] = group.point()
         if level <= chosen.level:
-            history.append(_history_of(group, level))
+            history.append(_history_entry(group, level))
 
-    keys = path_keys(options.seed + 1, options.folds, candidate.paths)
-    group = trainer.group(candidate, keys if chosen.size else keys[: candidate.fold_paths])
+    keys = path_keys(options.seed + 1, options.n_folds, candidate.n_paths)
+    group = trainer.group(candidate, keys if chosen.size else keys[: candidate.n_fold_paths])
     trainer.descend(group, sizes[: chosen.level + 1], observe)
-    group.thin(candidate.fold_paths)
+    group.keep_first_paths(candidate.n_fold_paths)
     if chosen.level + 1 < len(sizes):
         trainer.descend(group, sizes, observe, chosen.level + 1)
     return points, history
 
 
-def _polish_all_rows(
-    trainer: Trainer, candidate: Candidate, options: Options, point: PathPoint, size: int
+def _finalize_all_rows(
+    trainer: Trainer, candidate: Candidate, options: SieveOptions, point: PathPoint, size: int
 ) -> Any:
-    """Give paths over all rows their final phase."""
-    keys = path_keys(options.seed + 1, options.folds, min(candidate.paths, FINAL_PATHS))
-    return trainer.polish(candidate, point, size, keys)
+    """Return paths over all rows after their final phase."""
+    n_paths = min(candidate.n_paths, FINAL_PATHS)
+    keys = path_keys(options.seed + 1, options.n_folds, n_paths)
+    return trainer.finalize(candidate, point, size, keys)
 
 
-def _final_folds(
-    trainer: Trainer, validation: CrossValidation, chosen: ChosenSize, table, held_out: Held
+def _finalize_folds(
+    trainer: Trainer,
+    validation: CrossValidation,
+    chosen: ChosenSize,
+    table,
+    held_out: HeldOutTargets,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Calibration of the held-out scores at the chosen size, and the share of the fold fits that
-    keep each column there.
+    """Return the calibration of the held-out scores at the chosen size, and the fraction of the
+    fold fits that select each column there.
     """
     if not validation.fits:
         return np.tile([1.0, 0.0], (table.outputs, 1)), np.zeros(len(table.density))
@@ -238,55 +261,72 @@ def _final_folds(
         level = chosen.level
         return validation.calibrations[level], validation.selection_frequency(level)
     scores = np.zeros((validation.n_splits, table.n_rows, table.outputs))
-    counts = trainer.polish_folds(validation, chosen, scores)
+    counts = trainer.finalize_folds(validation, chosen, scores)
     return evaluate_scores(scores, held_out)[1], counts / len(validation.fits)
 
 
 def _size_table(
-    sizes, validation: CrossValidation, table, prior_rows: Rows, baseline: float, held_out: Held
+    sizes,
+    validation: CrossValidation,
+    table,
+    prior_errors: RowErrors,
+    baseline_error: float,
+    held_out: HeldOutTargets,
 ) -> dict[str, np.ndarray]:
-    """The size path with the errors of its levels; the last is what always stays, or the prior."""
+    """Return the sizes of the path with their errors; the last is that of the unpenalized columns,
+    or of the prior.
+    """
     prior = []
-    if not table.always:
-        error = error_of(prior_rows, prior_rows.surprise, held_out)
-        prior = [error._replace(plain=baseline)]
-    columns = {"error": "plain", "standard_error": "plain_spread", "soft_error": "soft"}
-    found = {"size": np.append(sizes, np.zeros(len(prior), dtype=np.int64))}
-    for name, kind in columns.items():
-        known = [getattr(error, kind) for error in validation.errors] or [np.nan] * len(sizes)
-        found[name] = np.array([*known, *[getattr(error, kind) for error in prior]])
-    return found
+    if not table.n_unpenalized:
+        error = mean_error(prior_errors, prior_errors.log_loss, held_out)
+        prior = [error._replace(plain=baseline_error)]
+    unknown = [np.nan] * len(sizes)
+    size_table = {"size": np.append(sizes, np.zeros(len(prior), dtype=np.int64))}
+    for name, field in {
+        "error": "plain",
+        "standard_error": "plain_standard_error",
+        "soft_error": "soft",
+    }.items():
+        values = [getattr(error, field) for error in validation.errors] or unknown
+        size_table[name] = np.array([*values, *[getattr(error, field) for error in prior]])
+    return size_table
 
 
-def _history_of(group, level: int) -> dict:
-    """What is written down of a level."""
+def _history_entry(group, level: int) -> dict:
+    """Return the entry of `history_` for a level."""
     return {
         "level": level,
         "n_features": len(group.columns),
         "passes": group.passes,
         "strength": float(np.mean(group.strengths)),
-        "step": float(np.mean(group.rates)),
+        "step": float(np.mean(group.step_sizes)),
     }
 
 
 # --------------------------------------------------------------------------- outputs
 def fit_outputs(
-    sample: Sample, task: Task, options: Options, trainer_of: Callable[[Sample, int], Trainer]
+    sample: Sample,
+    objective: Objective,
+    options: SieveOptions,
+    make_trainer: Callable[[Sample, int], Trainer],
 ) -> Result:
-    """Fit all outputs with one support, or each with its own; `trainer_of(sample, output)` trains
-    one output, or all where that is -1.
+    """Fit all outputs with one support, or each with its own.
+
+    ``make_trainer(sample, output)`` trains one output, or all where `output` is -1.
     """
     outputs = sample.table.outputs
     if not options.per_class or outputs == 1:
-        return fit_sample(sample, task, options, trainer_of(sample, -1))
-    samples = [one_output(sample, c) for c in range(outputs)]
-    return joined(
-        [fit_sample(own, task, options, trainer_of(own, c)) for c, own in enumerate(samples)]
-    )
+        return fit_sample(sample, objective, options, make_trainer(sample, -1))
+    results = []
+    for c in range(outputs):
+        output_sample = single_output_sample(sample, c)
+        trainer = make_trainer(output_sample, c)
+        results.append(fit_sample(output_sample, objective, options, trainer))
+    return concatenate_outputs(results)
 
 
-def one_output(sample: Sample, c: int) -> Sample:
-    """The sample with the targets of one output."""
+def single_output_sample(sample: Sample, c: int) -> Sample:
+    """Return the sample with the targets of one output."""
     table, units = sample.table, sample.units
     if table.targets.shape[1] > 1:
         targets = np.ascontiguousarray(table.targets[:, c : c + 1])
@@ -294,63 +334,68 @@ def one_output(sample: Sample, c: int) -> Sample:
         targets = np.where(table.targets == c, 1.0, -1.0)
     return sample._replace(
         table=table._replace(targets=targets, outputs=1),
-        units=type(units)(*(one[c : c + 1] for one in units)),
+        units=TargetUnits(units.unit[c : c + 1], units.center[c : c + 1]),
     )
 
 
 # --------------------------------------------------------------------------- rows in memory
-class RowsInMemory:
-    """Trains groups of paths on the rows of a sample, on several threads."""
+class InMemoryTrainer:
+    """Trains groups of paths on the rows of a sample, on several threads.
+
+    `initial` has, for each candidate, the models of level 0 that the fold fits start from, and last
+    those of the paths over all rows.
+    """
 
     def __init__(
         self,
         sample: Sample,
-        task: Task,
-        threads: int,
+        objective: Objective,
+        n_threads: int,
         run: Callable,
-        start: dict[str, list[InitialState]] | None = None,
+        initial: dict[str, list[InitialState]] | None = None,
     ):
-        self.sample, self.table, self.task, self.start = sample, sample.table, task, start
-        self.threads, self.run = threads, run
+        self.sample, self.table, self.objective = sample, sample.table, objective
+        self.n_threads, self.run, self.initial = n_threads, run, initial
         self.rows = np.arange(self.table.n_rows, dtype=np.uint64)
 
     def column_std(self) -> np.ndarray:
         """Standard deviation of each column, in the units of X."""
-        return self.sample.deviations()
+        return self.sample.column_std()
 
     def _initial_state(self, candidate: Candidate, fold: int) -> InitialState | None:
-        """The models of level 0 that the paths without a fold start from, if there are any; those
-        of all rows come last.
-        """
-        return None if self.start is None else self.start[candidate.name][fold]
+        return None if self.initial is None else self.initial[candidate.name][fold]
 
     def cross_validate(self, validations: list[CrossValidation], sizes: np.ndarray) -> None:
-        """Take all fold fits down the size path; only as many are in memory as run at a time."""
+        """Take all fold fits down the size path; only those that run are in memory."""
         self.run(
             [
-                lambda one=one, number=number: self._descend_fold(one, number, sizes)
-                for one in validations
-                for number in range(len(one.fits))
+                lambda validation=validation, number=number: self._descend_fold(
+                    validation, number, sizes
+                )
+                for validation in validations
+                for number in range(len(validation.fits))
             ]
         )
 
     def _descend_fold(self, validation: CrossValidation, number: int, sizes: np.ndarray) -> None:
         fit, candidate = validation.fits[number], validation.candidate
-        start = self._initial_state(candidate, fit.fold)
-        group = PathGroup(self.table, self.task, candidate, fit.rows, fit.held_out, fit.keys, start)
-        if self.sample.open is not None:
-            group.narrow(np.flatnonzero(self.sample.open[fit.fold]))
+        group = PathGroup(
+            self.table, self.objective, candidate, fit.rows, fit.held_out, fit.keys,
+            self._initial_state(candidate, fit.fold),
+        )  # fmt: skip
+        if self.sample.allowed_columns is not None:
+            group.restrict_columns(np.flatnonzero(self.sample.allowed_columns[fit.fold]))
 
         def observe(group: PathGroup, level: int) -> None:
             group.score_held_out(validation.scores[fit.split, level])
             validation.record(number, group, level)
 
-        descend(group, sizes, in_turn, observe)
+        descend(group, sizes, run_serially, observe)
 
     def group(self, candidate: Candidate, keys: np.ndarray) -> PathGroup:
-        """Paths over all rows, before their first pass."""
-        start = self._initial_state(candidate, -1)
-        return PathGroup(self.table, self.task, candidate, self.rows, self.rows[:0], keys, start)
+        """Return paths over all rows, before their first pass."""
+        initial, no_rows = self._initial_state(candidate, -1), self.rows[:0]
+        return PathGroup(self.table, self.objective, candidate, self.rows, no_rows, keys, initial)
 
     def descend(
         self, group: PathGroup, sizes: np.ndarray, observe: Callable, first: int = 0
@@ -358,32 +403,35 @@ class RowsInMemory:
         """Take a group down the size path."""
         descend(group, sizes, self.run, observe, first)
 
-    def polish(
+    def finalize(
         self, candidate: Candidate, point: PathPoint, size: int, keys: np.ndarray
     ) -> PathGroup:
-        """Paths over all rows after their final phase."""
-        start = self._initial_state(candidate, -1)
-        group = PathGroup.resumed(
-            point, size, self.table, self.task, candidate, self.rows, self.rows[:0], keys, start
-        )
-        polish([group], self.run)
+        """Return paths over all rows after their final phase."""
+        group = PathGroup.from_point(
+            point, size, self.table, self.objective, candidate, self.rows, self.rows[:0], keys,
+            self._initial_state(candidate, -1),
+        )  # fmt: skip
+        finalize([group], self.run)
         return group
 
-    def polish_folds(
+    def finalize_folds(
         self, validation: CrossValidation, chosen: ChosenSize, scores: np.ndarray
     ) -> np.ndarray:
-        """Give fold fits their final phase at the chosen size."""
+        """Run the final phase of the fold fits at the chosen size: fill in their held-out scores,
+        and return how many of them select each column.
+        """
         counts, candidate = np.zeros(len(self.table.density)), validation.candidate
-        for first in range(0, len(validation.fits), self.threads):  # no more copies than threads
-            fits = validation.fits[first : first + self.threads]
+        # As many groups at a time as threads: each has a copy of its entries.
+        for first in range(0, len(validation.fits), self.n_threads):
+            fits = validation.fits[first : first + self.n_threads]
             groups = [
-                PathGroup.resumed(
-                    fit.points[chosen.level], chosen.size, self.table, self.task, candidate,
+                PathGroup.from_point(
+                    fit.points[chosen.level], chosen.size, self.table, self.objective, candidate,
                     fit.rows, fit.held_out, fit.keys, self._initial_state(candidate, fit.fold),
                 )
                 for fit in fits
             ]  # fmt: skip
-            polish(groups, self.run)
+            finalize(groups, self.run)
             for group, fit in zip(groups, fits, strict=True):
                 group.score_held_out(scores[fit.split])
                 counts[group.columns] += 1.0
@@ -393,62 +441,70 @@ class RowsInMemory:
 
 def fit_in_memory(
     sample: Sample,
-    task: Task,
-    options: Options,
-    start: dict[str, list[InitialState]] | None = None,
+    objective: Objective,
+    options: SieveOptions,
+    initial: dict[str, list[InitialState]] | None = None,
 ) -> Result:
     """Fit all outputs on rows in memory, from models of level 0 where there are some."""
 
-    def trainer_of(own: Sample, output: int) -> RowsInMemory:
-        begun = start if output < 0 else _start_of(start, output, sample.table.outputs)
-        return RowsInMemory(own, task, options.threads, run, begun)
+    def make_trainer(output_sample: Sample, output: int) -> InMemoryTrainer:
+        start = initial
+        if output >= 0 and initial is not None:
+            start = _initial_output(initial, output, sample.table.outputs)
+        return InMemoryTrainer(output_sample, objective, options.n_threads, run, start)
 
-    with thread_pool(options.threads) as run:
-        return fit_outputs(sample, task, options, trainer_of)
+    with thread_runner(options.n_threads) as run:
+        return fit_outputs(sample, objective, options, make_trainer)
 
 
-def _start_of(start: dict[str, list[InitialState]] | None, c: int, outputs: int):
-    """The level-0 models of one output."""
-    if start is None:
-        return None
-    at = [0, 1 + c, 1 + outputs + c]
+def _initial_output(
+    initial: dict[str, list[InitialState]], c: int, outputs: int
+) -> dict[str, list[InitialState]]:
+    """Return the models of level 0 of one output."""
+    numbers = [0, 1 + c, 1 + outputs + c]  # step factor, weight, and sum of its changes
     return {
-        base: [
+        name: [
             InitialState(
-                np.ascontiguousarray(group.states[..., at]),
-                np.ascontiguousarray(group.biases[..., at]),
-                group.steps,
+                np.ascontiguousarray(state.states[..., numbers]),
+                np.ascontiguousarray(state.biases[..., numbers]),
+                state.n_steps,
             )
-            for group in groups
+            for state in states
         ]
-        for base, groups in start.items()
+        for name, states in initial.items()
     }
 
 
 def fit_size(
-    sample: Sample, task: Task, options: Options, path: SizePath, k: int, base: str
+    sample: Sample,
+    objective: Objective,
+    options: SieveOptions,
+    path: SizePath,
+    k: int,
+    candidate_name: str,
 ) -> dict:
-    """Fields of the model of another size, after a final phase of its own on the rows of the
+    """Return the fields of the model of another size, after a final phase on the rows of the
     fit.
     """
-    point = path.point_of(k)
+    point = path.select_point(k)
     columns = path.columns[point.columns]
-    place = np.full(sample.columns.n_columns, -1)
-    place[sample.columns.kept] = np.arange(len(sample.columns.kept))
-    place = place[columns]
-    if (place < 0).any():
+    new_index = np.full(sample.scaling.n_columns, -1)
+    new_index[sample.scaling.retained] = np.arange(len(sample.scaling.retained))
+    positions = new_index[columns]
+    if (positions < 0).any():
         raise ValueError(
-            f"resize: column {columns[place < 0][0]} is constant in these rows, "
+            f"resize: column {columns[positions < 0][0]} is constant in these rows, "
             "but was not in those of the fit. Give the rows of the fit."
         )
-    candidates = {one.name: one for one in candidates_for(sample.table, task.loss, options)}
-    frequency = np.zeros(len(sample.columns.kept))
-    with thread_pool(options.threads) as run:
-        trainer = RowsInMemory(sample, task, options.threads, run)
-        at = PathPoint(place, point.weights, point.bias, point.passes)
-        group = _polish_all_rows(trainer, candidates[base], options, at, k)
-    frequency[place] = path.selection_frequency(k)[point.columns]
+    candidates = candidates_for(sample.table, objective.loss, options)
+    (candidate,) = (one for one in candidates if one.name == candidate_name)
+    frequency = np.zeros(len(sample.scaling.retained))
+    with thread_runner(options.n_threads) as run:
+        trainer = InMemoryTrainer(sample, objective, options.n_threads, run)
+        start = PathPoint(positions, point.weights, point.bias, point.passes)
+        group = _finalize_all_rows(trainer, candidate, options, start, k)
+    frequency[positions] = path.selection_frequency(k)[point.columns]
     return to_original_units(
-        sample.columns, sample.units, group.columns, group.weights, group.bias,
-        path.calibration(k), sample.deviations()[group.columns], frequency,
+        sample.scaling, sample.units, group.columns, group.weights, group.bias,
+        path.calibration(k), sample.column_std()[group.columns], frequency,
     )  # fmt: skip

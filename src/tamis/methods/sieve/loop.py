@@ -1,4 +1,6 @@
-"""Passes of the sieve: the contribution-penalised walk, fewer columns, scores and losses."""
+"""Compiled loops of the sieve: passes under the contribution penalty, selection of columns, scores
+and losses.
+"""
 
 import math
 from typing import NamedTuple
@@ -14,7 +16,7 @@ HALF = np.uint64(32)
 
 
 class PassRows(NamedTuple):
-    """Rows as loops read them, and the numbers of those that a path walks over."""
+    """Rows, targets and weights, and the numbers of the rows that a path learns from."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -25,22 +27,25 @@ class PassRows(NamedTuple):
 
 
 class StepSettings(NamedTuple):
-    """Steps and penalty: a rate (the step constant over the root of the mean squared norm) and a
-    strength an output; the loss's curvature where steps must be held back so as not to overshoot
-    (losses whose slope is unbounded), else 0; whether there is an intercept; the passes so far; and
-    the first of the columns that are never shrunk, which come last (the number of columns if none).
+    """Step sizes and penalty of a pass.
+
+    `step_sizes` (the step constant over the root of the mean squared norm) and `strengths` have an
+    entry for each output. `curvature` bounds the second derivative of the loss where steps must be
+    implicit (losses with an unbounded gradient), else it is 0. `effective_passes` is the number of
+    passes so far. Columns from `first_unpenalized` on are not shrunk; it is the number of columns
+    where there are none.
     """
 
-    rates: np.ndarray
+    step_sizes: np.ndarray
     strengths: np.ndarray
     curvature: float
     intercept: float
-    age: float
-    free: np.uint64
+    effective_passes: float
+    first_unpenalized: np.uint64
 
 
 class PassOrder(NamedTuple):
-    """Passes of a path: how many, the key of their orders, and whether these are gone backwards."""
+    """Number of passes, the key of their row orders, and whether the orders are reversed."""
 
     passes: np.uint64
     key: np.uint64
@@ -49,11 +54,11 @@ class PassOrder(NamedTuple):
 
 # --------------------------------------------------------------------------- columns of a table
 @compiled
-def sum_norms(data, indptr, weights, rows):
-    """Sum of squared norms, the intercept's 1 included, of those rows that hold anything, and their
-    weight.
+def sum_row_norms(data, indptr, weights, rows):
+    """Return the sum of squared norms (the 1 of the intercept included) of the rows that have an
+    entry, and the weight of these rows.
     """
-    total, mass = 0.0, 0.0
+    total, total_weight = 0.0, 0.0
     for r in range(np.uint64(rows.shape[0])):
         i = np.uint64(rows[r])
         if indptr[i] == indptr[i + ONE]:
@@ -63,13 +68,13 @@ def sum_norms(data, indptr, weights, rows):
         for k in range(indptr[i], indptr[i + ONE]):
             square += data[k] * data[k]
         total += weight * square
-        mass += weight
-    return total, mass
+        total_weight += weight
+    return total, total_weight
 
 
 @compiled
-def sum_squares(data, indices, indptr, weights, rows, squares):
-    """Add the squares of each column over some rows: what a pass adds to Q."""
+def sum_column_squares(data, indices, indptr, weights, rows, squares):
+    """Add the squares of each column over some rows to `squares`: the increase of Q in a pass."""
     for r in range(np.uint64(rows.shape[0])):
         i = np.uint64(rows[r])
         weight = weights[i] if weights.shape[0] else 1.0
@@ -77,80 +82,80 @@ def sum_squares(data, indices, indptr, weights, rows, squares):
             squares[indices[k]] += weight * data[k] * data[k]
 
 
-# --------------------------------------------------------------------------- fewer columns
+# --------------------------------------------------------------------------- selected columns
 @compiled
-def keep_columns(data, indices, indptr, place, kept, out_data, out_indices, out_indptr):
-    """Fill the rows with the columns whose new number is below `kept`; `out` may be the rows
-    themselves.
+def select_columns(data, indices, indptr, new_index, n_selected, out_data, out_indices, out_indptr):
+    """Fill the rows with the columns whose new number is below `n_selected`; the output may be the
+    rows themselves.
 
-    Every entry is written, and the next one over it if it is not kept: a branch would be guessed
-    wrongly half the time.
+    Every entry is written, and overwritten by the next one if its column is not selected: a branch
+    would be mispredicted half the time.
     """
     at, first = np.uint64(0), indptr[0]
     out_indptr[0] = at
     for i in range(np.uint64(indptr.shape[0]) - ONE):
         last = indptr[i + ONE]
         for k in range(first, last):
-            j = place[indices[k]]
+            j = new_index[indices[k]]
             out_data[at], out_indices[at] = data[k], j
-            at += np.uint64(j < kept)
+            at += np.uint64(j < n_selected)
         out_indptr[i + ONE], first = at, last
 
 
 @compiled
-def keep_states(states, stay):
-    """Move the states (paths, columns, numbers) of the columns `stay`, ascending, to the front."""
-    width = np.uint64(states.shape[2])
+def select_states(states, selected):
+    """Move the states (paths, columns, values) of the columns `selected` to the front."""
+    n_values = np.uint64(states.shape[2])
     for path in range(np.uint64(states.shape[0])):
-        for k in range(np.uint64(stay.shape[0])):
-            for c in range(width):
-                states[path, k, c] = states[path, np.uint64(stay[k]), c]
+        for k in range(np.uint64(selected.shape[0])):
+            for c in range(n_values):
+                states[path, k, c] = states[path, np.uint64(selected[k]), c]
 
 
 @compiled
-def pool_states(states, steps, weights):
-    """Fill the mean over paths of the mean iterates, weight - U / steps, of the first columns."""
-    paths, many = np.uint64(states.shape[0]), np.uint64(weights.shape[1])
+def average_states(states, n_steps, weights):
+    """Fill `weights` with the mean over paths of the mean iterates, weight - U / steps."""
+    n_paths, n_outputs = np.uint64(states.shape[0]), np.uint64(weights.shape[1])
     for j in range(np.uint64(weights.shape[0])):
-        for c in range(many):
+        for c in range(n_outputs):
             total = 0.0
-            for path in range(paths):
-                total += states[path, j, ONE + c] - states[path, j, ONE + many + c] / steps
-            weights[j, c] = total / paths
+            for path in range(n_paths):
+                total += states[path, j, ONE + c] - states[path, j, ONE + n_outputs + c] / n_steps
+            weights[j, c] = total / n_paths
 
 
-# --------------------------------------------------------------------------- the walk
+# --------------------------------------------------------------------------- passes
 @helper
-def longest(indptr):
-    """Entries of the longest row."""
-    most = np.uint64(0)
+def max_row_entries(indptr):
+    """Return the number of entries of the longest row."""
+    max_entries = np.uint64(0)
     for i in range(np.uint64(indptr.shape[0]) - ONE):
-        most = max(most, indptr[i + ONE] - indptr[i])
-    return most
+        max_entries = max(max_entries, indptr[i + ONE] - indptr[i])
+    return max_entries
 
 
 @helper
-def shrunk(v, toll):
-    """`v` moved towards 0 by at most `toll`, without a branch."""
-    return v - min(max(v, -toll), toll)
+def soft_threshold(weight, threshold):
+    """Return `weight` moved towards 0 by at most `threshold`, without a branch."""
+    return weight - min(max(weight, -threshold), threshold)
 
 
 @helper
-def deal(rows, key, backwards, order):
-    """Fill the order of a pass: the rows shuffled by a key, or that order backwards."""
+def shuffle_rows(rows, key, backwards, row_order):
+    """Fill the row order of a pass: the rows shuffled by a key, reversed if `backwards`."""
     n = np.uint64(rows.shape[0])
     for r in range(n):
         k = ((mix64(key + r * GOLDEN) >> HALF) * (r + ONE)) >> HALF
-        order[r] = order[k]
-        order[k] = rows[r]
+        row_order[r] = row_order[k]
+        row_order[k] = rows[r]
     if backwards:
         for r in range(n // TWO):
-            order[r], order[n - ONE - r] = order[n - ONE - r], order[r]
+            row_order[r], row_order[n - ONE - r] = row_order[n - ONE - r], row_order[r]
 
 
 @helper
-def call_row(data, indices, first, last):
-    """Ask for a row before its turn: rows are visited in no order that a machine could guess."""
+def prefetch_row(data, indices, first, last):
+    """Prefetch a row before its turn: the hardware cannot predict the random row order."""
     for k in range(first, last, EIGHT):
         prefetch(data, k)
     for k in range(first, last, EIGHT + EIGHT):
@@ -158,202 +163,221 @@ def call_row(data, indices, first, last):
 
 
 @helper
-def settle_steps(state, bias):
-    """Sums of squares as step factors, once the first pass is over."""
+def to_step_factors(state, bias):
+    """Replace the sums of squares by step factors 1 / sqrt(Q), after the first pass."""
     for j in range(np.uint64(state.shape[0])):
         state[j, 0] = 1.0 / math.sqrt(state[j, 0])
     bias[0] = 1.0 / math.sqrt(bias[0]) if bias[0] > 0.0 else 0.0
 
 
 @helper
-def gather(data, indices, state, first, width, old, along):
-    """Fill the weights of a row's features, and its values times their step factors; its score, in
-    four running sums.
+def score_and_gather(data, indices, state, first, n_entries, old_weights, scaled_values):
+    """Return the score of a row without the intercept, in four running sums; fill the weights of
+    its features, and its values times their step factors.
     """
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    fours = width // FOUR * FOUR
+    fours = n_entries // FOUR * FOUR
     for k in range(np.uint64(0), fours, FOUR):
         at = first + k
         j0, j1, j2, j3 = indices[at], indices[at + ONE], indices[at + TWO], indices[at + THREE]
         z0, z1, z2, z3 = data[at], data[at + ONE], data[at + TWO], data[at + THREE]
         w0, w1, w2, w3 = state[j0, 1], state[j1, 1], state[j2, 1], state[j3, 1]
-        old[k], old[k + ONE], old[k + TWO], old[k + THREE] = w0, w1, w2, w3
-        along[k], along[k + ONE] = z0 * state[j0, 0], z1 * state[j1, 0]
-        along[k + TWO], along[k + THREE] = z2 * state[j2, 0], z3 * state[j3, 0]
+        old_weights[k], old_weights[k + ONE] = w0, w1
+        old_weights[k + TWO], old_weights[k + THREE] = w2, w3
+        scaled_values[k], scaled_values[k + ONE] = z0 * state[j0, 0], z1 * state[j1, 0]
+        scaled_values[k + TWO], scaled_values[k + THREE] = z2 * state[j2, 0], z3 * state[j3, 0]
         s0, s1, s2, s3 = s0 + w0 * z0, s1 + w1 * z1, s2 + w2 * z2, s3 + w3 * z3
-    for k in range(fours, width):
+    for k in range(fours, n_entries):
         j, z = indices[first + k], data[first + k]
-        old[k], along[k] = state[j, 1], z * state[j, 0]
-        s0 += old[k] * z
+        old_weights[k], scaled_values[k] = state[j, 1], z * state[j, 0]
+        s0 += old_weights[k] * z
     return (s0 + s1) + (s2 + s3)
 
 
 @compiled
-def walk_one(pass_rows, state, bias, loss, settings, orders):
-    """Passes over rows, each in an order of its own, for one output.
+def run_single_output_passes(pass_rows, state, bias, loss, settings, pass_order):
+    """Run passes over the rows, each in its own order, for one output.
 
-    A feature's state is (f, w, U): step factor, weight, and sum of t times the moves of the last
-    pass; that of the intercept, which is never shrunk, is `bias`. During the first of all passes f
-    is the sum of squares Q so far, and steps go with 1 / sqrt(Q). Then f becomes 1 / sqrt(Q), and
-    as every pass adds the same Q, steps go with f / sqrt(passes until the middle of this one):
-    neither root nor division an entry.
+    The state of a feature is (f, w, U): step factor, weight, and sum of t times the weight changes
+    of the last pass; `bias` has that of the intercept, which is never shrunk. During the first pass
+    f is the sum of squares Q so far, and steps are proportional to 1 / sqrt(Q). Then f becomes 1 /
+    sqrt(Q), and because every pass adds the same Q, steps are proportional to f / sqrt(passes until
+    the middle of the present pass): no root and no division for each entry.
     """
     data, indices, indptr, targets, weights, rows = pass_rows
     strength, curvature, intercept = settings.strengths[0], settings.curvature, settings.intercept
-    n, wide = np.uint64(rows.shape[0]), np.uint64(state.shape[0])
-    old, new, along = np.empty((3, longest(indptr)))
-    order = np.empty(n, np.uint64)
-    for turn in range(orders.passes):
-        deal(rows, mix64(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
-        age = settings.age + float(turn)
-        opening = age == 0.0
-        rate = settings.rates[0] / (1.0 if opening else math.sqrt(age + 0.5))
-        toll = rate * strength
-        last = turn + ONE == orders.passes  # only the mean of the last pass is asked for
-        if last:
-            for j in range(wide):
+    n, n_columns = np.uint64(rows.shape[0]), np.uint64(state.shape[0])
+    old_weights, new_weights, scaled_values = np.empty((3, max_row_entries(indptr)))
+    row_order = np.empty(n, np.uint64)
+    for pass_number in range(pass_order.passes):
+        key = mix64(pass_order.key + (pass_number + ONE) * GOLDEN)
+        shuffle_rows(rows, key, pass_order.backwards, row_order)
+        passes_before = settings.effective_passes + float(pass_number)
+        is_first_pass = passes_before == 0.0
+        step_size = settings.step_sizes[0] / (
+            1.0 if is_first_pass else math.sqrt(passes_before + 0.5)
+        )
+        threshold = step_size * strength
+        is_last_pass = pass_number + ONE == pass_order.passes  # its mean alone is used
+        if is_last_pass:
+            for j in range(n_columns):
                 state[j, 2] = 0.0
         b, u = bias[1], 0.0
         for r in range(n):
-            i, t = order[r], float(r)
+            i, t = row_order[r], float(r)
             if r + ONE < n:
-                call_row(data, indices, indptr[order[r + ONE]], indptr[order[r + ONE] + ONE])
+                prefetch_row(
+                    data, indices, indptr[row_order[r + ONE]], indptr[row_order[r + ONE] + ONE]
+                )
             weight = weights[i] if weights.shape[0] else 1.0
-            first, width = indptr[i], indptr[i + ONE] - indptr[i]
-            score = b + gather(data, indices, state, first, width, old, along)
-            if opening:
-                for k in range(width):
-                    j, along[k] = indices[first + k], data[first + k]
-                    new[k] = state[j, 0] + weight * along[k] * along[k]
-                    state[j, 0] = new[k]
-                # By itself and here: roots and divisions then run on several entries at a time.
-                for k in range(width):
-                    along[k] /= math.sqrt(new[k])
+            begin, n_entries = indptr[i], indptr[i + ONE] - indptr[i]
+            score = b + score_and_gather(
+                data, indices, state, begin, n_entries, old_weights, scaled_values
+            )
+            if is_first_pass:
+                for k in range(n_entries):
+                    j, scaled_values[k] = indices[begin + k], data[begin + k]
+                    new_weights[k] = state[j, 0] + weight * scaled_values[k] * scaled_values[k]
+                    state[j, 0] = new_weights[k]
+                # A separate loop, so that roots and divisions are vectorised.
+                for k in range(n_entries):
+                    scaled_values[k] /= math.sqrt(new_weights[k])
                 bias[0] += weight
-            h = 1.0 / math.sqrt(bias[0]) if opening else bias[0]
-            g = rate * weight * gradient(loss, score, targets[i, 0])
+            h = 1.0 / math.sqrt(bias[0]) if is_first_pass else bias[0]
+            g = step_size * weight * gradient(loss, score, targets[i, 0])
             if curvature > 0.0:
-                reach = h if intercept else 0.0
-                for k in range(width):
-                    reach += data[first + k] * along[k]
-                g /= 1.0 + curvature * rate * weight * reach
-            for k in range(width):
-                new[k] = shrunk(old[k] - g * along[k], toll * weight * abs(along[k]))
-            if settings.free < wide:
-                for k in range(width):
-                    if indices[first + k] >= settings.free:
-                        new[k] = old[k] - g * along[k]
-            if last:
-                for k in range(width):
-                    j = indices[first + k]
-                    state[j, 1] = new[k]
-                    state[j, 2] += t * (new[k] - old[k])
+                scaled_norm = h if intercept else 0.0
+                for k in range(n_entries):
+                    scaled_norm += data[begin + k] * scaled_values[k]
+                g /= 1.0 + curvature * step_size * weight * scaled_norm
+            for k in range(n_entries):
+                new_weights[k] = soft_threshold(
+                    old_weights[k] - g * scaled_values[k],
+                    threshold * weight * abs(scaled_values[k]),
+                )
+            if settings.first_unpenalized < n_columns:
+                for k in range(n_entries):
+                    if indices[begin + k] >= settings.first_unpenalized:
+                        new_weights[k] = old_weights[k] - g * scaled_values[k]
+            if is_last_pass:
+                for k in range(n_entries):
+                    j = indices[begin + k]
+                    state[j, 1] = new_weights[k]
+                    state[j, 2] += t * (new_weights[k] - old_weights[k])
             else:
-                for k in range(width):
-                    state[indices[first + k], 1] = new[k]
+                for k in range(n_entries):
+                    state[indices[begin + k], 1] = new_weights[k]
             if intercept:
                 b -= h * g
                 u -= t * h * g
         bias[1], bias[2] = b, u
-        if opening:
-            settle_steps(state, bias)
+        if is_first_pass:
+            to_step_factors(state, bias)
 
 
 @compiled
-def walk_many(pass_rows, state, bias, loss, settings, orders):
-    """The same for several outputs; a feature's state is (f, all w, all U), since f is the same for
-    every output.
+def run_multi_output_passes(pass_rows, state, bias, loss, settings, pass_order):
+    """Run passes for several outputs; the state of a feature is (f, all w, all U), since f is the
+    same for every output.
 
-    `targets` has a column an output, or one column that holds the number of the class which is +1,
-    all others -1.
+    `targets` has a column for each output, or one column with the number of the class that is +1;
+    all other classes are -1.
     """
     data, indices, indptr, targets, weights, rows = pass_rows
     strengths, curvature, intercept = settings.strengths, settings.curvature, settings.intercept
-    n, many = np.uint64(rows.shape[0]), np.uint64(settings.rates.shape[0])
-    scores, along = np.empty(many), np.empty(longest(indptr))
-    order = np.empty(n, np.uint64)
-    for turn in range(orders.passes):
-        deal(rows, mix64(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
-        age = settings.age + float(turn)
-        opening, last = age == 0.0, turn + ONE == orders.passes
-        rates = settings.rates / (1.0 if opening else math.sqrt(age + 0.5))
-        if last:
-            state[:, ONE + many :] = 0.0
-        bias[ONE + many :] = 0.0
+    n, n_outputs = np.uint64(rows.shape[0]), np.uint64(settings.step_sizes.shape[0])
+    scores, scaled_values = np.empty(n_outputs), np.empty(max_row_entries(indptr))
+    row_order = np.empty(n, np.uint64)
+    for pass_number in range(pass_order.passes):
+        key = mix64(pass_order.key + (pass_number + ONE) * GOLDEN)
+        shuffle_rows(rows, key, pass_order.backwards, row_order)
+        passes_before = settings.effective_passes + float(pass_number)
+        is_first_pass = passes_before == 0.0
+        is_last_pass = pass_number + ONE == pass_order.passes  # its mean alone is used
+        step_sizes = settings.step_sizes / (
+            1.0 if is_first_pass else math.sqrt(passes_before + 0.5)
+        )
+        if is_last_pass:
+            state[:, ONE + n_outputs :] = 0.0
+        bias[ONE + n_outputs :] = 0.0
         for r in range(n):
-            i, t = order[r], float(r)
+            i, t = row_order[r], float(r)
             if r + ONE < n:
-                call_row(data, indices, indptr[order[r + ONE]], indptr[order[r + ONE] + ONE])
+                prefetch_row(
+                    data, indices, indptr[row_order[r + ONE]], indptr[row_order[r + ONE] + ONE]
+                )
             weight = weights[i] if weights.shape[0] else 1.0
-            first, width = indptr[i], indptr[i + ONE] - indptr[i]
-            for k in range(width):
-                j, z = indices[first + k], data[first + k]
-                if opening:
+            begin, n_entries = indptr[i], indptr[i + ONE] - indptr[i]
+            for k in range(n_entries):
+                j, z = indices[begin + k], data[begin + k]
+                if is_first_pass:
                     state[j, 0] += weight * z * z
-                    along[k] = z / math.sqrt(state[j, 0])
+                    scaled_values[k] = z / math.sqrt(state[j, 0])
                 else:
-                    along[k] = z * state[j, 0]
-            if opening:
+                    scaled_values[k] = z * state[j, 0]
+            if is_first_pass:
                 bias[0] += weight
-            h = 1.0 / math.sqrt(bias[0]) if opening else bias[0]
-            for c in range(many):
+            h = 1.0 / math.sqrt(bias[0]) if is_first_pass else bias[0]
+            for c in range(n_outputs):
                 scores[c] = bias[ONE + c]
-            reach = h if intercept else 0.0
-            for k in range(width):
-                j, z = indices[first + k], data[first + k]
-                for c in range(many):
+            scaled_norm = h if intercept else 0.0
+            for k in range(n_entries):
+                j, z = indices[begin + k], data[begin + k]
+                for c in range(n_outputs):
                     scores[c] += state[j, ONE + c] * z
-                reach += z * along[k]
-            for c in range(many):
+                scaled_norm += z * scaled_values[k]
+            for c in range(n_outputs):
                 if targets.shape[1] > 1:
-                    wanted = targets[i, c]
+                    target = targets[i, c]
                 else:
-                    wanted = 1.0 if targets[i, 0] == c else -1.0
-                g = rates[c] * weight * gradient(loss, scores[c], wanted)
-                scores[c] = g / (1.0 + curvature * rates[c] * weight * reach)
-            for k in range(width):
-                j, a = indices[first + k], along[k]
-                heavy = weight * abs(a) if j < settings.free else 0.0
-                for c in range(many):
-                    old = state[j, ONE + c]
-                    new = shrunk(old - scores[c] * a, rates[c] * strengths[c] * heavy)
-                    state[j, ONE + c] = new
-                    if last:
-                        state[j, ONE + many + c] += t * (new - old)
+                    target = 1.0 if targets[i, 0] == c else -1.0
+                g = step_sizes[c] * weight * gradient(loss, scores[c], target)
+                scores[c] = g / (1.0 + curvature * step_sizes[c] * weight * scaled_norm)
+            for k in range(n_entries):
+                j, a = indices[begin + k], scaled_values[k]
+                shrinkage = weight * abs(a) if j < settings.first_unpenalized else 0.0
+                for c in range(n_outputs):
+                    old_weight = state[j, ONE + c]
+                    new_weight = soft_threshold(
+                        old_weight - scores[c] * a, step_sizes[c] * strengths[c] * shrinkage
+                    )
+                    state[j, ONE + c] = new_weight
+                    if is_last_pass:
+                        state[j, ONE + n_outputs + c] += t * (new_weight - old_weight)
             if intercept:
-                for c in range(many):
-                    move = -h * scores[c]
-                    bias[ONE + c] += move
-                    bias[ONE + many + c] += t * move
-        if opening:
-            settle_steps(state, bias)
+                for c in range(n_outputs):
+                    change = -h * scores[c]
+                    bias[ONE + c] += change
+                    bias[ONE + n_outputs + c] += t * change
+        if is_first_pass:
+            to_step_factors(state, bias)
 
 
 @compiled
-def score_given(data, indices, indptr, place, weights, bias, scores):
-    """Fill the scores of rows as given; `place` is a column's row of `weights`, whose last row is
-    that of all dropped columns.
+def score_rows(data, indices, indptr, weight_row, weights, bias, scores):
+    """Fill the scores of rows in the units of X; `weight_row` is the row of `weights` of each
+    column, of which the last belongs to all dropped columns.
     """
-    many = np.uint64(bias.shape[0])
+    n_outputs = np.uint64(bias.shape[0])
     for i in range(np.uint64(scores.shape[0])):
-        for c in range(many):
+        for c in range(n_outputs):
             scores[i, c] = bias[c]
         for k in range(indptr[i], indptr[i + ONE]):
             x = float(data[k])
-            for c in range(many):
-                scores[i, c] += weights[place[indices[k]], c] * x
+            for c in range(n_outputs):
+                scores[i, c] += weights[weight_row[indices[k]], c] * x
 
 
 @compiled
 def fill_losses(loss, residual, losses):
-    """Fill the losses of residuals (rows, outputs): those of scores against the target 0."""
+    """Fill the losses of residuals (rows, outputs), as scores with target 0."""
     for i in range(residual.shape[0]):
         for c in range(residual.shape[1]):
             losses[i, c] = value(loss, residual[i, c], 0.0)
 
 
 @compiled
-def fill_slopes(loss, residual, slopes):
-    """Fill the slopes of the losses of residuals: those of scores against the target 0."""
+def fill_gradients(loss, residual, gradients):
+    """Fill the gradients of the losses of residuals, as scores with target 0."""
     for i in range(residual.shape[0]):
-        slopes[i] = gradient(loss, residual[i], 0.0)
+        gradients[i] = gradient(loss, residual[i], 0.0)

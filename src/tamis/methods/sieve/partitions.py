@@ -1,14 +1,14 @@
 """The sieve on rows that lie in partitions.
 
-Paths walk as those of `fit` do, in other orders: rows are shuffled inside of partitions, which
-every pair of paths visits in another order. Columns are measured by sums over all partitions. What
-is judged (sizes, candidates, calibrations, errors) are the held-out scores of all rows, or, of more
-than `n_sample` rows, of so many with the smallest words for their content; medians of numbers are
-of the same.
+Paths learn as those of `fit` do, in other orders: rows are shuffled inside partitions, and every
+pair of paths visits the partitions in another order. Column statistics are sums over all
+partitions. Sizes, candidates, calibrations and errors come from held-out scores of all rows, or,
+where there are more than `n_sample` rows, of the `n_sample` rows with the smallest sampling hashes
+(the evaluation rows). Medians of numeric targets come from the same rows.
 
-A level of the size path is a round: all paths walk it, each from partition to partition, and are
-pooled here; then partitions score the rows that a group never learnt from. Functions that run at
-partitions go from state to state: nothing given is changed, and arrays that are brought may be
+A level of the size path is a round: all paths go from partition to partition, their states are
+pooled here, and then partitions score the rows that a group does not learn from. Functions that run
+at partitions return new states and change none of their arguments; arrays that they get may be
 read-only.
 """
 
@@ -20,44 +20,44 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.methods.sieve.cross_validation import CrossValidation
+from tamis.methods.sieve.cross_validation import CrossValidation, FoldFit
 from tamis.methods.sieve.fit import fit_outputs
 from tamis.methods.sieve.loop import (
     PassOrder,
     PassRows,
     StepSettings,
-    pool_states,
-    sum_norms,
-    sum_squares,
-    walk_many,
-    walk_one,
+    average_states,
+    run_multi_output_passes,
+    run_single_output_passes,
+    sum_column_squares,
+    sum_row_norms,
 )
 from tamis.methods.sieve.paths import (
     FINAL_PASSES,
     FINAL_PENALTY_RATIO,
-    TINY,
+    MIN_SUM_OF_SQUARES,
     Candidate,
+    Objective,
     PathGroup,
     PathPoint,
-    Task,
-    kept_entries,
+    select_entries,
 )
 from tamis.methods.sieve.result import Result
-from tamis.methods.sieve.settings import Options, options_of, task_of
+from tamis.methods.sieve.settings import SieveOptions, options_of, task_of
 from tamis.methods.sieve.size_choice import ChosenSize
 from tamis.methods.sieve.table.columns import (
-    Measured,
-    Passes,
+    ColumnStatistics,
+    ColumnSums,
     Sample,
     Table,
-    Units,
-    arranged,
+    TargetUnits,
     class_units,
-    marked,
-    measured_by,
-    number_units,
+    column_statistics,
+    make_standardized_sample,
+    regression_units,
     scaled_weights,
     settled_order,
+    with_groups,
 )
 from tamis.numerics.csr import NOTHING, Csr, decide
 from tamis.numerics.hashing import GOLDEN, mix64_array, row_hashes
@@ -65,301 +65,320 @@ from tamis.numerics.moments import add_raw_moments
 from tamis.system.progress import tell
 
 ALL_ROWS = (-1, -1)  # split and fold of a group that holds out no row
-LAST = 2**64 - 1
+MAX_HASH = 2**64 - 1
 
 
 class Partitions(Protocol):
-    """What a sieve asks of those who hold the partitions. A task runs where a partition lies."""
+    """Interface of the partitions of a cluster. A task runs where a partition lies."""
 
     counts: Any  # `columns`: rows with an entry in each column; `targets`: the values of y
 
     def __len__(self) -> int:
-        """Number of the partitions, which have numbers from 0 on here."""
+        """Number of the partitions, which are numbered from 0."""
 
     def prepared(self, step: Callable, *arguments: Any, held: bool) -> "Partitions":
-        """What ``step(data, *arguments)`` makes of each."""
+        """Return the partitions ``step(data, *arguments)``."""
 
     def total(self, task: Callable, merge: Callable, *arguments: Any) -> Any:
-        """What ``task(data, *arguments)`` says of each, merged in a tree over their order."""
+        """Merge ``task(data, *arguments)`` of all partitions in a tree over their order."""
 
     def walk(
         self, states: list, routes: list[list[tuple[int, tuple]]], task: Callable, rows: list[int]
     ) -> list:
-        """Each state after ``task(state, data, number, *arguments)`` along its route."""
+        """Return each state after ``task(state, data, number, *arguments)`` along its route."""
 
 
 # --------------------------------------------------------------------------- rows of a partition
 class HashedRows(NamedTuple):
-    """Rows of a partition with words for their content, and their order by these."""
+    """Rows of a partition, a hash of the content of each, and their order by hash."""
 
     rows: Csr
     targets: np.ndarray
     weights: np.ndarray
-    words: np.ndarray
+    hashes: np.ndarray
     order: np.ndarray
 
-    def judging_words(self) -> np.ndarray:
-        """Another word for each row: those with the smallest ones are judged."""
-        return mix64_array(self.words * np.uint64(7))
+    def sampling_hashes(self) -> np.ndarray:
+        """Second hash of each row; the rows with the smallest ones are the evaluation rows."""
+        return mix64_array(self.hashes * np.uint64(7))
 
-    def passes(self, scale: float) -> Passes:
-        """Sums over the rows."""
-        weights = self.weights
-        if not len(weights) and scale != 1.0:
+    def column_sums(self, weight_scale: float) -> ColumnSums:
+        """Sums by column over the rows."""
+        weights, order = self.weights, self.order
+        if not len(weights) and weight_scale != 1.0:
             weights = np.ones(self.rows.n_rows)
-        order = self.order
-        return Passes(self.rows, order.astype(np.uint64), scaled_weights(weights, order, scale))
+        scaled = scaled_weights(weights, order, weight_scale)
+        return ColumnSums(self.rows, order.astype(np.uint64), scaled)
 
 
 class StandardUnits(NamedTuple):
-    """How rows are brought to standard units: what all partitions agree on. Rows whose word is at
-    most `limit` are judged; `scale` makes the mean of all weights 1.
+    """Scaling of columns, targets and weights that all partitions share.
+
+    Rows with a sampling hash of at most `hash_limit` are evaluation rows; `weight_scale` makes the
+    mean of all weights 1.
     """
 
-    measured: Measured
-    units: Units
-    options: Options
+    statistics: ColumnStatistics
+    units: TargetUnits
+    options: SieveOptions
     outputs: int
-    limit: int
-    scale: float
+    hash_limit: int
+    weight_scale: float
 
 
 class StandardRows(NamedTuple):
-    """A partition in standard units: its sample, the numbers of the rows that are judged, and words
-    for the content of all.
+    """A partition in standard units: its sample, the numbers of its evaluation rows, and a hash of
+    the content of every row.
     """
 
     sample: Sample
-    judged: np.ndarray
-    words: np.ndarray
+    evaluation_rows: np.ndarray
+    hashes: np.ndarray
 
 
-class SmallestWords(NamedTuple):
-    """The smallest words of rows (at most so many), and weight and number of all rows."""
+class SmallestHashes(NamedTuple):
+    """The smallest sampling hashes (at most `max_hashes`), and weight and number of all rows."""
 
-    words: np.ndarray
-    most: int
-    weight: float
-    rows: int
+    hashes: np.ndarray
+    max_hashes: int
+    total_weight: float
+    n_rows: int
 
 
-class JudgedRows(NamedTuple):
-    """Rows that are judged: targets and weights, folds (rows, deals), words of their content; and
-    sums over all rows: moments of the columns.
+class EvaluationRows(NamedTuple):
+    """Targets, weights, folds (rows, splits) and hashes of the evaluation rows; and the moments of
+    the columns over all rows.
     """
 
     targets: np.ndarray
     weights: np.ndarray
     folds: np.ndarray
-    words: np.ndarray
+    hashes: np.ndarray
     moments: np.ndarray
 
 
 def hash_partition(data: Any) -> HashedRows:
-    """Order the rows of a partition by their content."""
+    """Return the rows of a partition with their hashes, ordered by content."""
     rows, targets, weights, *_ = data
     if (weights == 1.0).all():
         weights = NOTHING
-    words = row_hashes(rows)
-    return HashedRows(rows, targets, weights, words, settled_order(words, targets, weights))
+    hashes = row_hashes(rows)
+    return HashedRows(rows, targets, weights, hashes, settled_order(hashes, targets, weights))
 
 
-def smallest_words(data: HashedRows, most: int) -> SmallestWords:
-    """The smallest words of a partition."""
+def smallest_hashes(data: HashedRows, max_hashes: int) -> SmallestHashes:
+    """Return the smallest sampling hashes of a partition."""
     weight = float(data.rows.n_rows)
     weight = float(data.weights[data.order].sum()) if len(data.weights) else weight
-    return SmallestWords(np.sort(data.judging_words())[:most], most, weight, data.rows.n_rows)
+    hashes = np.sort(data.sampling_hashes())[:max_hashes]
+    return SmallestHashes(hashes, max_hashes, weight, data.rows.n_rows)
 
 
-def merge_words(left: SmallestWords, right: SmallestWords) -> SmallestWords:
-    """The smallest words of both."""
-    words = np.sort(np.concatenate([left.words, right.words]))[: left.most]
-    return SmallestWords(words, left.most, left.weight + right.weight, left.rows + right.rows)
+def merge_smallest_hashes(left: SmallestHashes, right: SmallestHashes) -> SmallestHashes:
+    """Return the smallest hashes of both."""
+    hashes = np.sort(np.concatenate([left.hashes, right.hashes]))[: left.max_hashes]
+    weight, n_rows = left.total_weight + right.total_weight, left.n_rows + right.n_rows
+    return SmallestHashes(hashes, left.max_hashes, weight, n_rows)
 
 
-def judged_targets(data: HashedRows, limit: int) -> np.ndarray:
-    """Targets of the rows that are judged."""
-    return data.targets[data.judging_words() <= np.uint64(limit)]
+def evaluation_targets(data: HashedRows, hash_limit: int) -> np.ndarray:
+    """Return the targets of the evaluation rows of a partition."""
+    return data.targets[data.sampling_hashes() <= np.uint64(hash_limit)]
 
 
-def join_rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Rows one after the other."""
+def concatenate_rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the rows of `left`, then those of `right`."""
     return np.concatenate((left, right))
 
 
-def column_sums(data: HashedRows, scale: float) -> np.ndarray:
-    """Entries, squares and largest sizes of a partition."""
-    return data.passes(scale).columns()
+def column_totals(data: HashedRows, weight_scale: float) -> np.ndarray:
+    """Return entries, squares and largest absolute values of the columns of a partition."""
+    return data.column_sums(weight_scale).totals()
 
 
-def merge_sums(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Those of both."""
+def merge_totals(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return entries, squares and largest absolute values over both."""
     return np.stack([*(left[:2] + right[:2]), np.maximum(left[2], right[2])])
 
 
-def column_leaders(data: HashedRows, scale: float, full: np.ndarray) -> np.ndarray:
-    """Leading values, their lead, and sums of a partition."""
-    return data.passes(scale).leaders(full)
+def column_majorities(data: HashedRows, weight_scale: float, dense: np.ndarray) -> np.ndarray:
+    """Return majority values, their votes, and sums of the dense columns of a partition."""
+    return data.column_sums(weight_scale).majority_values(dense)
 
 
-def merge_leaders(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """A value in more than half of all rows leads here too: leads add, or cancel each other."""
-    same, first = left[0] == right[0], left[1] >= right[1]
-    lead = np.where(same, left[1] + right[1], np.abs(left[1] - right[1]))
-    return np.stack([np.where(same | first, left[0], right[0]), lead, left[2] + right[2]])
+def merge_majorities(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Merge two majority votes: votes for the same value add, votes for two values cancel.
+
+    A value in more than half of all rows therefore wins (Boyer and Moore).
+    """
+    same, left_wins = left[0] == right[0], left[1] >= right[1]
+    votes = np.where(same, left[1] + right[1], np.abs(left[1] - right[1]))
+    return np.stack([np.where(same | left_wins, left[0], right[0]), votes, left[2] + right[2]])
 
 
-def column_squares(data: HashedRows, scale: float, *about: np.ndarray) -> np.ndarray:
-    """Rows with the leading value, and squares, of a partition."""
-    return data.passes(scale).about(*(one.copy() for one in about))
+def column_squares(data: HashedRows, weight_scale: float, *centers: np.ndarray) -> np.ndarray:
+    """Return the rows with the majority value, and the squares, of a partition."""
+    return data.column_sums(weight_scale).squares_about(*(center.copy() for center in centers))
 
 
 def add(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """A sum."""
+    """Return the sum."""
     return left + right
 
 
 def to_standard_units(data: HashedRows, shared: StandardUnits) -> StandardRows:
-    """A partition in standard units."""
-    rows, targets, weights, words, order = data
-    shared = deepcopy(shared)  # loops take arrays that may be written to
-    if shared.scale != 1.0 and not len(weights):
+    """Return a partition in standard units."""
+    rows, targets, weights, hashes, order = data
+    shared = deepcopy(shared)  # compiled loops take writable arrays
+    if shared.weight_scale != 1.0 and not len(weights):
         weights = np.ones(rows.n_rows)
-    is_judged = data.judging_words() <= np.uint64(shared.limit)
-    sample, order, words = arranged(
-        rows, targets, weights, shared.outputs, shared.options, shared.units, shared.measured,
-        words.copy(), order, scale=shared.scale,
+    is_evaluated = data.sampling_hashes() <= np.uint64(shared.hash_limit)
+    sample, order, hashes = make_standardized_sample(
+        rows, targets, weights, shared.outputs, shared.options, shared.units, shared.statistics,
+        hashes.copy(), order, scale=shared.weight_scale,
     )  # fmt: skip
-    return StandardRows(sample, np.flatnonzero(is_judged[order]), words)
+    return StandardRows(sample, np.flatnonzero(is_evaluated[order]), hashes)
 
 
-def judged_rows(data: StandardRows) -> JudgedRows:
-    """What is known of the rows that are judged, and the moments of all."""
-    sample, at, words = data
+def evaluation_rows(data: StandardRows) -> EvaluationRows:
+    """Return the evaluation rows of a partition without their entries, and the moments of all."""
+    sample, rows, hashes = data
     table = sample.table
     moments = np.zeros((2, len(table.density)))
     add_raw_moments(table.data, table.indices, table.indptr, table.weights, moments)
-    weights = table.weights[at] if len(table.weights) else np.ones(len(at))
-    return JudgedRows(table.targets[at], weights, sample.folds[:, at].T, words[at], moments)
+    weights = table.weights[rows] if len(table.weights) else np.ones(len(rows))
+    folds = sample.folds[:, rows].T
+    return EvaluationRows(table.targets[rows], weights, folds, hashes[rows], moments)
 
 
-def merge_judged(left: JudgedRows, right: JudgedRows) -> JudgedRows:
-    """Rows one after the other, sums added."""
+def merge_evaluation_rows(left: EvaluationRows, right: EvaluationRows) -> EvaluationRows:
+    """Return the rows of both, and the sum of their moments."""
     rows = [np.concatenate(pair) for pair in zip(left[:4], right[:4], strict=True)]
-    return JudgedRows(rows[0], rows[1], rows[2], rows[3], left.moments + right.moments)
+    return EvaluationRows(rows[0], rows[1], rows[2], rows[3], left.moments + right.moments)
 
 
 class PartitionSums:
-    """`Passes` over all partitions; what is brought may be read-only, and is copied."""
+    """`ColumnSums` over all partitions. Results may be read-only, hence the copies."""
 
-    def __init__(self, partitions: Partitions, scale: float):
-        self.partitions, self.scale = partitions, scale
+    def __init__(self, partitions: Partitions, weight_scale: float):
+        self.partitions, self.weight_scale = partitions, weight_scale
 
-    def columns(self) -> np.ndarray:
-        """Entries, squares, largest sizes."""
-        return self.partitions.total(column_sums, merge_sums, self.scale).copy()
+    def totals(self) -> np.ndarray:
+        """Return entries, squares and largest absolute values of the columns."""
+        return self.partitions.total(column_totals, merge_totals, self.weight_scale).copy()
 
-    def leaders(self, full: np.ndarray) -> np.ndarray:
-        """Leading values, their lead, sums."""
-        return self.partitions.total(column_leaders, merge_leaders, self.scale, full).copy()
+    def majority_values(self, dense: np.ndarray) -> np.ndarray:
+        """Return majority values, their votes, and sums of the dense columns."""
+        arguments = (self.weight_scale, dense)
+        return self.partitions.total(column_majorities, merge_majorities, *arguments).copy()
 
-    def about(self, full: np.ndarray, leader: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Rows with the leading value, squares about the mean and about it."""
-        about = (self.scale, full, leader, means)
-        found: np.ndarray = self.partitions.total(column_squares, add, *about)
-        return found.copy()
+    def squares_about(
+        self, dense: np.ndarray, majority: np.ndarray, means: np.ndarray
+    ) -> np.ndarray:
+        """Return the rows with the majority value, squares about the mean, and squares about it."""
+        arguments = (self.weight_scale, dense, majority, means)
+        sums: np.ndarray = self.partitions.total(column_squares, add, *arguments)
+        return sums.copy()
 
 
-# --------------------------------------------------------------------------- walks
+# --------------------------------------------------------------------------- paths at partitions
 class Segment(NamedTuple):
-    """A path's pass over a partition: split and fold that it never sees; the output, where each is
-    learnt apart (else -1); what it minimises, and how; the key of its orders; whether these are
-    gone backwards; and whether the pass begins here.
+    """Settings of one pass of a path over one partition.
+
+    `fold` are the split and fold that the path does not learn from; `output` is the output that it
+    learns, -1 for all; `key` and `backwards` set the order of the rows; `starts_pass` says whether
+    a pass over all rows begins with this partition.
     """
 
     fold: tuple[int, int]
     output: int
-    task: Task
-    rates: np.ndarray
+    objective: Objective
+    step_sizes: np.ndarray
     strengths: np.ndarray
-    age: float
-    always: int
+    effective_passes: float
+    n_unpenalized: int
     key: int
     backwards: bool
-    begins: bool
+    starts_pass: bool
 
 
 @dataclass
 class PathState:
-    """A path: its columns (None: all), the state of these and of the intercept (None: it has not
-    begun), and the steps of this pass.
+    """State of a path: its columns (None: all), the state of the columns and of the intercept (None
+    before the first pass), and the steps of the present pass.
     """
 
     columns: np.ndarray | None = None
     state: np.ndarray | None = None
     bias: np.ndarray | None = None
-    steps: int = 0
+    n_steps: int = 0
 
 
-def walk_partition(
+def run_partition(
     path: PathState, data: StandardRows, number: int, segment: Segment
 ) -> tuple[PathState, int]:
-    """A path after a partition, and the number of rows that it has learnt there."""
-    table, rows = data.sample.table, _rows_seen(data.sample, segment.fold)
-    outputs, steps = len(segment.rates), 0 if segment.begins else path.steps
-    state, bias = _path_arrays(path, len(table.density), outputs, segment.age == 0.0)
-    if segment.begins and path.state is not None:
+    """Return a path after a pass over a partition, and the number of rows that it learned from."""
+    table, rows = data.sample.table, _training_rows(data.sample, segment.fold)
+    outputs, n_steps = len(segment.step_sizes), 0 if segment.starts_pass else path.n_steps
+    state, bias = _path_arrays(path, len(table.density), outputs)
+    if segment.starts_pass and path.state is not None:
         state[:, 1 + outputs :] = bias[1 + outputs :] = 0.0
     if not len(rows):
-        return path if path.state is None else PathState(path.columns, state, bias, steps), 0
-    opening = segment.age == 0.0 and path.state is not None
-    if opening:
-        # In the first of all passes the loop leaves step factors behind where the next partition
-        # goes on with sums of squares.
+        return path if path.state is None else PathState(path.columns, state, bias, n_steps), 0
+    if segment.effective_passes == 0.0 and path.state is not None:
+        # At the end of its first pass the loop turns sums of squares into step factors. The next
+        # partition of the same pass needs the sums again.
         state[:, 0], bias[0] = state[:, 0] ** -2.0, bias[0] ** -2.0
-    csr, before = _entries(table, path.columns), (state[:, 1:].copy(), bias[1:].copy())
-    walk = walk_one if outputs == 1 else walk_many
-    free, key = np.uint64(len(state) - segment.always), (segment.key + (number << 40)) % 2**64
-    # Copies: what is brought may not be written to, and loops would be compiled for that.
-    rates, strengths, task = segment.rates.copy(), segment.strengths.copy(), segment.task
-    walk(
-        PassRows(csr[0], csr[1], csr[2], _targets(table, segment.output), table.weights, rows),
-        state, bias, task.loss,
-        StepSettings(rates, strengths, task.curvature, task.intercept, segment.age, free),
+    csr, before = _column_entries(table, path.columns), (state[:, 1:].copy(), bias[1:].copy())
+    run_passes = run_single_output_passes if outputs == 1 else run_multi_output_passes
+    first_unpenalized = np.uint64(len(state) - segment.n_unpenalized)
+    key = (segment.key + (number << 40)) % 2**64
+    objective = segment.objective
+    settings = StepSettings(
+        # Copies, because received arrays may be read-only and loops would be compiled again.
+        segment.step_sizes.copy(), segment.strengths.copy(), objective.curvature,
+        objective.intercept, segment.effective_passes, first_unpenalized,
+    )  # fmt: skip
+    run_passes(
+        PassRows(
+            csr[0], csr[1], csr[2], _output_targets(table, segment.output), table.weights, rows
+        ),
+        state, bias, objective.loss, settings,
         PassOrder(np.uint64(1), np.uint64(key), np.uint64(segment.backwards)),
     )  # fmt: skip
-    # The loop counts its steps from 0: those before it are added to each of its moves.
-    for now, was in zip((state, bias), before, strict=True):
-        moved = now[..., 1 : 1 + outputs] - was[..., :outputs]
-        now[..., 1 + outputs :] += was[..., outputs:] + float(steps) * moved
-    return PathState(path.columns, state, bias, steps + len(rows)), len(rows)
+    # The loop counts its steps from 0: add the earlier steps of this pass to each weight change.
+    for now, then in zip((state, bias), before, strict=True):
+        change = now[..., 1 : 1 + outputs] - then[..., :outputs]
+        now[..., 1 + outputs :] += then[..., outputs:] + float(n_steps) * change
+    return PathState(path.columns, state, bias, n_steps + len(rows)), len(rows)
 
 
-def _path_arrays(path: PathState, columns: int, outputs: int, opening: bool) -> tuple:
-    """State and intercept to go on from."""
+def _path_arrays(path: PathState, n_columns: int, outputs: int) -> tuple:
+    """Return copies of the state of columns and intercept, or zeros before the first pass."""
     if path.state is None or path.bias is None:
-        state, bias = np.zeros((columns, 1 + 2 * outputs)), np.zeros(1 + 2 * outputs)
-        state[:, 0] = TINY
+        state, bias = np.zeros((n_columns, 1 + 2 * outputs)), np.zeros(1 + 2 * outputs)
+        state[:, 0] = MIN_SUM_OF_SQUARES
         return state, bias
     return path.state.copy(), path.bias.copy()
 
 
-def _rows_seen(sample: Sample, fold: tuple[int, int]) -> np.ndarray:
-    """Numbers of the rows that a group learns from."""
+def _training_rows(sample: Sample, fold: tuple[int, int]) -> np.ndarray:
+    """Return the numbers of the rows that a group learns from."""
     if fold == ALL_ROWS:
         return np.arange(sample.table.n_rows, dtype=np.uint64)
     return np.flatnonzero(sample.folds[fold[0]] != fold[1]).astype(np.uint64)
 
 
-def _entries(table: Table, columns: np.ndarray | None) -> tuple:
+def _column_entries(table: Table, columns: np.ndarray | None) -> tuple:
+    """Return data, indices and indptr of some columns of a table, or of all."""
     csr = (table.data, table.indices, table.indptr)
     if columns is None or len(columns) == len(table.density):
         return csr
-    return kept_entries(csr, columns, len(table.density))
+    return select_entries(csr, columns, len(table.density))
 
 
-def _targets(table: Table, output: int) -> np.ndarray:
-    """Targets of all outputs, or of one."""
+def _output_targets(table: Table, output: int) -> np.ndarray:
+    """Return the targets of one output, or of all where `output` is -1."""
     if output < 0:
         return table.targets
     if table.targets.shape[1] > 1:
@@ -367,11 +386,13 @@ def _targets(table: Table, output: int) -> np.ndarray:
     return np.where(table.targets == output, 1.0, -1.0)
 
 
-# --------------------------------------------------------------------------- what partitions say
-class Query(NamedTuple):
-    """Where a group stands: its columns (None: all), and weights and intercepts to be judged by
-    (None: not yet), in which precision; the positions of the columns that stay next (None: all),
-    and whether their squares are wanted.
+# --------------------------------------------------------------------------- statistics of a group
+class GroupQuery(NamedTuple):
+    """Request for scores and statistics of a group of paths.
+
+    `columns` are those of the group (None: all); `weights` and `bias` score the held-out rows in
+    `precision` (None: no scores); `next_columns` are the positions of the columns that the
+    statistics are over (None: all); `with_squares` asks for the squares of these.
     """
 
     fold: tuple[int, int]
@@ -379,310 +400,346 @@ class Query(NamedTuple):
     weights: np.ndarray | None = None
     bias: np.ndarray | None = None
     precision: str = "f4"
-    stay: np.ndarray | None = None
-    squares: bool = False
+    next_columns: np.ndarray | None = None
+    with_squares: bool = False
 
 
-class Observation(NamedTuple):
-    """What a partition says of a group: scores of its judged rows that the group never saw (0 for
-    others), sum of squared norms and weight of the other rows that hold anything, all of their
-    weight, how many they are, and the squares of the columns that stay.
+class GroupStatistics(NamedTuple):
+    """Scores and statistics of a group over the rows of some partitions.
+
+    `scores` are those of the held-out evaluation rows, 0 for other evaluation rows. The others are
+    over training rows: the sum of squared norms and the weight of the rows that have an entry, the
+    weight and the number of all rows, and the squares of the columns.
     """
 
     scores: np.ndarray
-    norms: float
+    squared_norms: float
     filled_weight: float
-    weight: float
-    rows: int
+    total_weight: float
+    n_rows: int
     squares: np.ndarray
 
 
-def observe(data: StandardRows, queries: list[Query]) -> list[Observation]:
-    """What a partition says of where groups stand."""
-    return [_observe(data, query) for query in queries]
+def measure_groups(data: StandardRows, queries: list[GroupQuery]) -> list[GroupStatistics]:
+    """Return the statistics of each group over a partition."""
+    return [_measure_group(data, query) for query in queries]
 
 
-def _observe(data: StandardRows, query: Query) -> Observation:
-    table, rows = data.sample.table, _rows_seen(data.sample, query.fold)
-    csr, scores = _entries(table, query.columns), np.zeros((len(data.judged), 0))
+def _measure_group(data: StandardRows, query: GroupQuery) -> GroupStatistics:
+    table, rows = data.sample.table, _training_rows(data.sample, query.fold)
+    csr, scores = _column_entries(table, query.columns), np.zeros((len(data.evaluation_rows), 0))
     if query.weights is not None and query.bias is not None:
         is_held_out = np.ones(table.n_rows, dtype=bool)
         is_held_out[rows.astype(np.int64)] = False
         all_scores = np.zeros((table.n_rows, len(query.bias)), query.precision)
         held_out = np.flatnonzero(is_held_out).astype(np.uint64)
         decide(*csr, held_out, query.weights.copy(), query.bias.copy(), all_scores)
-        scores = all_scores[data.judged]
-    width = len(table.density) if query.columns is None else len(query.columns)
-    if query.stay is not None:
-        csr = kept_entries(csr, query.stay, width)
-        width = len(query.stay)
-    norms, filled_weight = sum_norms(csr[0], csr[2], table.weights, rows)
-    weight = table.weights[rows].sum() if len(table.weights) else float(len(rows))
-    squares = np.zeros(width if query.squares else 0)
-    if query.squares:
-        sum_squares(*csr, table.weights, rows, squares)
-    return Observation(scores, norms, filled_weight, weight, len(rows), squares)
+        scores = all_scores[data.evaluation_rows]
+    n_columns = len(table.density) if query.columns is None else len(query.columns)
+    if query.next_columns is not None:
+        csr = select_entries(csr, query.next_columns, n_columns)
+        n_columns = len(query.next_columns)
+    squared_norms, filled_weight = sum_row_norms(csr[0], csr[2], table.weights, rows)
+    total_weight = table.weights[rows].sum() if len(table.weights) else float(len(rows))
+    squares = np.zeros(n_columns if query.with_squares else 0)
+    if query.with_squares:
+        sum_column_squares(*csr, table.weights, rows, squares)
+    return GroupStatistics(scores, squared_norms, filled_weight, total_weight, len(rows), squares)
 
 
-def merge_observations(left: list[Observation], right: list[Observation]) -> list[Observation]:
-    """Scores one after the other, sums added."""
+def merge_group_statistics(
+    left: list[GroupStatistics], right: list[GroupStatistics]
+) -> list[GroupStatistics]:
+    """Concatenate the scores of each group, and add up the rest."""
     return [
-        Observation(
-            np.concatenate([one.scores, other.scores]),
-            one.norms + other.norms,
-            one.filled_weight + other.filled_weight,
-            one.weight + other.weight,
-            one.rows + other.rows,
-            one.squares + other.squares,
+        GroupStatistics(
+            np.concatenate([first.scores, second.scores]),
+            first.squared_norms + second.squared_norms,
+            first.filled_weight + second.filled_weight,
+            first.total_weight + second.total_weight,
+            first.n_rows + second.n_rows,
+            first.squares + second.squares,
         )
-        for one, other in zip(left, right, strict=True)
+        for first, second in zip(left, right, strict=True)
     ]
 
 
 # --------------------------------------------------------------------------- groups of paths
 class PartitionGroup(PathGroup):
-    """A group of paths whose rows and states lie apart: what is known of it here. `fold` are the
-    split and fold that it never sees, `number` tells it from others.
+    """A group of paths whose rows lie in partitions.
+
+    `fold` are the split and fold that it does not learn from; `number` distinguishes the groups.
     """
 
-    def __init__(self, table: Table, task: Task, candidate: Candidate, keys, fold, number: int):
-        self.table, self.task, self.candidate, self.keys = table, task, candidate, keys
-        self.fold, self.number, self.always = fold, number, table.always
+    def __init__(
+        self, table: Table, objective: Objective, candidate: Candidate, keys, fold, number: int
+    ):
+        self.table, self.objective, self.candidate, self.keys = table, objective, candidate, keys
+        self.fold, self.number, self.n_unpenalized = fold, number, table.n_unpenalized
         self.columns = np.arange(len(table.density))
         self.paths = [PathState() for _ in keys]
-        self.passes, self.age, self.n_rows = 0, 0.0, 0
+        self.passes, self.effective_passes, self.n_rows = 0, 0.0, 0
 
-    def start(self, observation: Observation) -> None:
-        """Begin the paths of a point, with step factors by the squares of all rows."""
-        outputs = self.table.outputs
+    def initialize_paths(self, statistics: GroupStatistics) -> None:
+        """Start every path at the pooled weights, with step factors from the squares of all
+        rows.
+        """
+        outputs, squares = self.table.outputs, statistics.squares
         state = np.zeros((len(self.columns), 1 + 2 * outputs))
         bias = np.zeros(1 + 2 * outputs)
-        squares = observation.squares
         state[:, 0] = 1.0 / np.sqrt(np.where(squares > 0.0, squares, np.inf))
-        bias[0] = 1.0 / np.sqrt(observation.weight)
+        bias[0] = 1.0 / np.sqrt(statistics.total_weight)
         state[:, 1 : 1 + outputs], bias[1 : 1 + outputs] = self.weights, self.bias
-        self.paths = [PathState(self._own_columns(), state, bias) for _ in self.keys]
+        self.paths = [PathState(self._column_subset(), state, bias) for _ in self.keys]
 
-    def thin(self, paths: int) -> None:
-        """Go on with the first few paths."""
-        self.keys, self.paths = self.keys[:paths], self.paths[:paths]
+    def keep_first_paths(self, n_paths: int) -> None:
+        """Go on with the first paths alone."""
+        self.keys, self.paths = self.keys[:n_paths], self.paths[:n_paths]
 
-    def query(self, judged: bool = False, **more: Any) -> Query:
-        """What partitions are asked of it; `judged`: to score held-out rows, if there are any."""
-        if judged and self.fold != ALL_ROWS:
-            more |= {"weights": self.weights, "bias": self.bias}
-        return Query(self.fold, self._own_columns(), **more)
+    def query(self, with_scores: bool = False, **fields: Any) -> GroupQuery:
+        """Return the request for statistics of this group, with scores of held-out rows if wanted
+        and if it has any.
+        """
+        if with_scores and self.fold != ALL_ROWS:
+            fields |= {"weights": self.weights, "bias": self.bias}
+        return GroupQuery(self.fold, self._column_subset(), **fields)
 
-    def _own_columns(self) -> np.ndarray | None:
+    def _column_subset(self) -> np.ndarray | None:
         return None if len(self.columns) == len(self.table.density) else self.columns
 
-    def pace(self, observation: Observation, penalty_ratio: float = 1.0) -> None:
-        """Set step and strength for the columns that are left."""
-        self.n_rows = observation.rows
-        self.set_pace(observation.norms, observation.filled_weight, observation.rows, penalty_ratio)
+    def set_steps_from(self, statistics: GroupStatistics, penalty_ratio: float = 1.0) -> None:
+        """Set step size and strength for the present columns."""
+        self.n_rows, norms = statistics.n_rows, statistics.squared_norms
+        self.set_steps(norms, statistics.filled_weight, statistics.n_rows, penalty_ratio)
 
     def route(self, path: int, passes: int, partitions: int, output: int) -> list:
-        """Partitions and segments of the next passes of a path; every other one goes backwards, and
-        each pair visits the partitions in another order in each pass.
+        """Return partitions and segments of the next passes of a path.
+
+        Every other path goes backwards, and each pair of paths visits the partitions in another
+        order in each pass.
         """
         route = []
-        for turn in range(passes):
-            first = self.number * ((len(self.keys) + 1) // 2) + path // 2 + self.passes + turn
+        for pass_number in range(passes):
+            first = self.number * ((len(self.keys) + 1) // 2) + path // 2 + self.passes
+            first += pass_number
             order = [(first + r) % partitions for r in range(partitions)]
-            key = int(self.keys[path - path % 2]) + (self.passes << 20) + turn * int(GOLDEN)
-            for r, position in enumerate(order[::-1] if path % 2 else order):
+            key = int(self.keys[path - path % 2]) + (self.passes << 20) + pass_number * int(GOLDEN)
+            for r, partition in enumerate(order[::-1] if path % 2 else order):
                 segment = Segment(
-                    self.fold, output, self.task, self.rates, self.strengths, self.age + turn,
-                    self.always, key % 2**64, path % 2 == 1, r == 0,
+                    self.fold, output, self.objective, self.step_sizes, self.strengths,
+                    self.effective_passes + pass_number, self.n_unpenalized, key % 2**64,
+                    path % 2 == 1, r == 0,
                 )  # fmt: skip
-                route.append((position, (segment,)))
+                route.append((partition, (segment,)))
         return route
 
     def pool(self) -> None:
-        """Average, over the paths in their order, the mean iterates of the last pass."""
+        """Average the mean iterates of the last pass over the paths, in their order."""
         outputs = self.table.outputs
         states = np.stack([path.state for path in self.paths if path.state is not None])
         biases = np.stack([path.bias for path in self.paths if path.bias is not None])[:, None]
         self.weights, bias = np.empty((len(self.columns), outputs)), np.empty((1, outputs))
-        pool_states(states, float(max(self.n_rows, 1)), self.weights)
-        pool_states(biases, float(max(self.n_rows, 1)), bias)
+        average_states(states, float(max(self.n_rows, 1)), self.weights)
+        average_states(biases, float(max(self.n_rows, 1)), bias)
         self.bias = bias[0]
 
-    def narrow(self, stay: np.ndarray) -> None:
-        """Keep some columns, by their present numbers."""
-        if len(stay) == len(self.columns):
+    def restrict_columns(self, positions: np.ndarray) -> None:
+        """Keep the columns at some positions."""
+        if len(positions) == len(self.columns):
             return
-        self.columns = self.columns[stay]
+        self.columns = self.columns[positions]
         self.paths = [
-            PathState(self.columns, None if one.state is None else one.state[stay], one.bias)
-            for one in self.paths
+            PathState(
+                self.columns, None if path.state is None else path.state[positions], path.bias
+            )
+            for path in self.paths
         ]
 
 
-class RowsInPartitions:
-    """Trains groups of paths on rows that lie in partitions, all of them at the same time.
+class PartitionTrainer:
+    """Trains groups of paths on rows that lie in partitions, all groups at the same time.
 
-    `order` is that of the judged rows; `output`: the one that is learnt, -1 for all at once.
+    `evaluation_order` sorts the evaluation rows of all partitions as in the sample; `output` is the
+    output to learn, -1 for all.
     """
 
     def __init__(
-        self, partitions: Partitions, sample: Sample, task: Task, order, column_std, output: int
-    ):
-        self.partitions, self.table, self.task = partitions, sample.table, task
-        self.order, self.std, self.output = order, column_std, output
+        self, partitions: Partitions, sample: Sample, objective: Objective, evaluation_order,
+        column_std: np.ndarray, output: int,
+    ):  # fmt: skip
+        self.partitions, self.table, self.objective = partitions, sample.table, objective
+        self.evaluation_order, self.output = evaluation_order, output
+        self._column_std = column_std
 
     def column_std(self) -> np.ndarray:
         """Standard deviation of each column over all rows, in the units of X."""
-        return self.std
+        return self._column_std
 
     def cross_validate(self, validations: list[CrossValidation], sizes: np.ndarray) -> None:
         """Take all fold fits down the size path, level by level."""
-        fits = [(one, number) for one in validations for number in range(len(one.fits))]
+        fits = [
+            (validation, number)
+            for validation in validations
+            for number in range(len(validation.fits))
+        ]
         groups = [
-            self._fold_group(one, one.fits[number], at) for at, (one, number) in enumerate(fits)
+            self._fold_group(validation, validation.fits[number], index)
+            for index, (validation, number) in enumerate(fits)
         ]
 
-        def observe(at: int, level: int, scores: np.ndarray) -> None:
-            validation, number = fits[at]
-            validation.scores[validation.fits[number].split, level] += scores[self.order]
-            validation.record(number, groups[at], level)
+        def observe(index: int, level: int, scores: np.ndarray) -> None:
+            validation, number = fits[index]
+            split = validation.fits[number].split
+            validation.scores[split, level] += scores[self.evaluation_order]
+            validation.record(number, groups[index], level)
 
         if groups:
             self._descend(groups, sizes, observe)
 
-    def _fold_group(self, validation: CrossValidation, fit, number: int) -> PartitionGroup:
+    def _fold_group(self, validation: CrossValidation, fit: FoldFit, number: int) -> PartitionGroup:
         fold, candidate = (fit.split, fit.fold), validation.candidate
-        return PartitionGroup(self.table, self.task, candidate, fit.keys, fold, number)
+        return PartitionGroup(self.table, self.objective, candidate, fit.keys, fold, number)
 
     def group(self, candidate: Candidate, keys: np.ndarray) -> PartitionGroup:
-        """Paths over all rows, before their first pass."""
-        return PartitionGroup(self.table, self.task, candidate, keys, ALL_ROWS, 0)
+        """Return paths over all rows, before their first pass."""
+        return PartitionGroup(self.table, self.objective, candidate, keys, ALL_ROWS, 0)
 
     def descend(
         self, group: PartitionGroup, sizes: np.ndarray, observe: Callable, first: int = 0
     ) -> None:
         """Take a group down the size path."""
-        self._descend([group], sizes, lambda at, level, scores: observe(group, level), first)
+        self._descend([group], sizes, lambda index, level, scores: observe(group, level), first)
 
-    def polish(
+    def finalize(
         self, candidate: Candidate, point: PathPoint, size: int, keys: np.ndarray
     ) -> PartitionGroup:
-        """Paths over all rows after their final phase."""
+        """Return paths over all rows after their final phase."""
         group = self.group(candidate, keys)
-        group.select(point, size)
-        self._polish([group])
+        group.load_point(point, size)
+        self._finalize([group])
         return group
 
-    def polish_folds(
+    def finalize_folds(
         self, validation: CrossValidation, chosen: ChosenSize, scores: np.ndarray
     ) -> np.ndarray:
-        """Give fold fits their final phase at the chosen size."""
+        """Run the final phase of the fold fits at the chosen size: add their held-out scores to
+        `scores`, and return how many of them select each column.
+        """
         groups = [
             self._fold_group(validation, fit, number) for number, fit in enumerate(validation.fits)
         ]
         for group, fit in zip(groups, validation.fits, strict=True):
-            group.select(fit.points[chosen.level], chosen.size)
+            group.load_point(fit.points[chosen.level], chosen.size)
         counts = np.zeros(len(self.table.density))
-        observed = self._polish(groups)
-        for group, fit, found in zip(groups, validation.fits, observed, strict=True):
-            scores[fit.split] += found.scores[self.order]
+        statistics = self._finalize(groups)
+        for group, fit, fold_statistics in zip(groups, validation.fits, statistics, strict=True):
+            scores[fit.split] += fold_statistics.scores[self.evaluation_order]
             counts[group.columns] += 1.0
         return counts
 
     # ------------------------------------------------------------------ rounds
-    def _observed(self, queries: list[Query]) -> list[Observation]:
-        """What all partitions say."""
-        return self.partitions.total(observe, merge_observations, queries)
+    def _statistics(self, queries: list[GroupQuery]) -> list[GroupStatistics]:
+        """Return the statistics of groups over all partitions."""
+        return self.partitions.total(measure_groups, merge_group_statistics, queries)
 
-    def _walk(self, groups: list[PartitionGroup], passes: list[int]) -> None:
-        """Make so many passes of all paths of each group, and pool them."""
+    def _run_passes(self, groups: list[PartitionGroup], passes: list[int]) -> None:
+        """Run the given number of passes of all paths of each group, and pool the paths."""
         states, routes, rows = [], [], []
-        for group, many in zip(groups, passes, strict=True):
+        for group, n_passes in zip(groups, passes, strict=True):
             for path, state in enumerate(group.paths):
                 states.append(state)
-                routes.append(group.route(path, many, len(self.partitions), self.output))
-                rows.append(group.n_rows * many)
-        ended = iter(self.partitions.walk(states, routes, walk_partition, rows))
-        for group, many in zip(groups, passes, strict=True):
-            group.paths = [next(ended) for _ in group.paths]
-            group.passes, group.age = group.passes + many, group.age + many
+                routes.append(group.route(path, n_passes, len(self.partitions), self.output))
+                rows.append(group.n_rows * n_passes)
+        new_states = iter(self.partitions.walk(states, routes, run_partition, rows))
+        for group, n_passes in zip(groups, passes, strict=True):
+            group.paths = [next(new_states) for _ in group.paths]
+            group.passes += n_passes
+            group.effective_passes += n_passes
             group.pool()
 
     def _descend(
         self, groups: list[PartitionGroup], sizes: np.ndarray, observe: Callable, first: int = 0
     ) -> None:
-        """Take groups down the size path, from level `first` on; `observe(at, level, scores)` is
-        called for each once its averages are pooled and its held-out rows scored.
+        """Take groups down the size path, from level `first` on.
+
+        ``observe(index, level, scores)`` is called for each group after its paths are pooled and
+        its held-out rows scored.
         """
         if first:
             for group in groups:
-                group.keep(int(sizes[first]))
-        for group, found in zip(groups, self._observed([g.query() for g in groups]), strict=True):
-            group.pace(found)
+                group.eliminate(int(sizes[first]))
+        statistics = self._statistics([group.query() for group in groups])
+        for group, group_statistics in zip(groups, statistics, strict=True):
+            group.set_steps_from(group_statistics)
         for level in range(first, len(sizes)):
-            tell(f"{int(sizes[level]):,} features on the ladder")
+            tell(f"{int(sizes[level]):,} features on the size path")
             candidates = [group.candidate for group in groups]
-            self._walk(groups, [c.passes if level else c.first_passes for c in candidates])
-            last = level + 1 == len(sizes)
-            stays = [None if last else g.staying(int(sizes[level + 1])) for g in groups]
-            queries = [g.query(judged=True, stay=s) for g, s in zip(groups, stays, strict=True)]
-            for at, found in enumerate(self._observed(queries)):
-                observe(at, level, found.scores)
-                group, stay = groups[at], stays[at]
-                if stay is not None:
-                    group.weights = group.weights[stay]
-                    group.narrow(stay)
-                    group.pace(found)
+            self._run_passes(groups, [c.passes if level else c.first_passes for c in candidates])
+            is_last = level + 1 == len(sizes)
+            next_columns = [
+                None if is_last else group.most_important(int(sizes[level + 1])) for group in groups
+            ]
+            queries = [
+                group.query(with_scores=True, next_columns=columns)
+                for group, columns in zip(groups, next_columns, strict=True)
+            ]
+            for index, group_statistics in enumerate(self._statistics(queries)):
+                observe(index, level, group_statistics.scores)
+                group, columns = groups[index], next_columns[index]
+                if columns is not None:
+                    group.weights = group.weights[columns]
+                    group.restrict_columns(columns)
+                    group.set_steps_from(group_statistics)
 
-    def _polish(self, groups: list[PartitionGroup]) -> list[Observation]:
-        """Make the final phase of groups on their points; what partitions say after it."""
-        queries = [group.query(squares=True) for group in groups]
-        for group, found in zip(groups, self._observed(queries), strict=True):
-            group.start(found)
-            group.pace(found, FINAL_PENALTY_RATIO)
-        self._walk(groups, [FINAL_PASSES] * len(groups))
-        return self._observed([group.query(judged=True, precision="f8") for group in groups])
+    def _finalize(self, groups: list[PartitionGroup]) -> list[GroupStatistics]:
+        """Run the final phase of groups from their points, and return the statistics after it."""
+        statistics = self._statistics([group.query(with_squares=True) for group in groups])
+        for group, group_statistics in zip(groups, statistics, strict=True):
+            group.initialize_paths(group_statistics)
+            group.set_steps_from(group_statistics, FINAL_PENALTY_RATIO)
+        self._run_passes(groups, [FINAL_PASSES] * len(groups))
+        return self._statistics([g.query(with_scores=True, precision="f8") for g in groups])
 
 
 # --------------------------------------------------------------------------- the fit
 def fit_partitions(model, partitions: Partitions) -> Result:
-    """The sieve of all partitions, in the units of X and y."""
-    counts, task = partitions.counts, task_of(model)
+    """Fit a sieve to all partitions, and return it in the units of X and y."""
+    counts, objective = partitions.counts, task_of(model)
     outputs, n_columns = counts.targets.outputs, len(counts.columns)
     options = options_of(model, n_columns, is_classifier(model))
-    raw = partitions.prepared(hash_partition, held=True)
-    smallest = raw.total(smallest_words, merge_words, model.n_sample)
-    limit = int(smallest.words[-1]) if smallest.rows > model.n_sample else LAST
-    scale = smallest.rows / smallest.weight
+    hashed = partitions.prepared(hash_partition, held=True)
+    smallest = hashed.total(smallest_hashes, merge_smallest_hashes, model.n_sample)
+    hash_limit = int(smallest.hashes[-1]) if smallest.n_rows > model.n_sample else MAX_HASH
+    weight_scale = smallest.n_rows / smallest.total_weight
     units = class_units(outputs)
-    if not options.classes:
-        targets = raw.total(judged_targets, join_rows, limit)
-        units = number_units(targets, NOTHING, model.fit_intercept)
+    if not options.is_classification:
+        targets = hashed.total(evaluation_targets, concatenate_rows, hash_limit)
+        units = regression_units(targets, NOTHING, model.fit_intercept)
     groups = options.feature_groups
-    measured = measured_by(
-        PartitionSums(raw, scale), smallest.rows, n_columns, model.fit_intercept,
-        not options.classes, None if groups is None else groups.labels,
+    statistics = column_statistics(
+        PartitionSums(hashed, weight_scale), smallest.n_rows, n_columns, model.fit_intercept,
+        not options.is_classification, None if groups is None else groups.labels,
     )  # fmt: skip
-    shared = StandardUnits(measured, units, options, outputs, limit, scale)
-    standard = raw.prepared(to_standard_units, shared, held=True)
+    shared = StandardUnits(statistics, units, options, outputs, hash_limit, weight_scale)
+    standard = hashed.prepared(to_standard_units, shared, held=True)
 
-    # The rows that are judged, without their entries.
-    judged: JudgedRows = standard.total(judged_rows, merge_judged)
-    order = np.lexsort((np.arange(len(judged.words)), judged.words))
-    weights, none = judged.weights[order], np.zeros(0)
+    # The evaluation rows, without their entries.
+    evaluation: EvaluationRows = standard.total(evaluation_rows, merge_evaluation_rows)
+    order = np.lexsort((np.arange(len(evaluation.hashes)), evaluation.hashes))
+    weights, empty = evaluation.weights[order], np.zeros(0)
     table = Table(
-        none, none.astype(np.uint32), np.zeros(len(order) + 1, np.uint64),
-        np.ascontiguousarray(judged.targets[order]),
-        NOTHING if (weights == 1.0).all() else weights, measured.density, outputs,
+        empty, empty.astype(np.uint32), np.zeros(len(order) + 1, np.uint64),
+        np.ascontiguousarray(evaluation.targets[order]),
+        NOTHING if (weights == 1.0).all() else weights, statistics.density, outputs,
     )  # fmt: skip
     if groups is not None:
-        table = marked(table, groups, measured.columns.kept)
-    folds = np.ascontiguousarray(judged.folds[order].T)
-    sample = Sample(table, measured.columns, units, folds)
-    means, squares = judged.moments / smallest.rows
-    column_std = np.sqrt(np.maximum(squares - means**2, 0.0)) / measured.columns.scale
+        table = with_groups(table, groups, statistics.scaling.retained)
+    folds = np.ascontiguousarray(evaluation.folds[order].T)
+    sample = Sample(table, statistics.scaling, units, folds)
+    means, squares = evaluation.moments / smallest.n_rows
+    column_std = np.sqrt(np.maximum(squares - means**2, 0.0)) / statistics.scaling.scale
 
-    def trainer_of(own: Sample, output: int) -> RowsInPartitions:
-        return RowsInPartitions(standard, own, task, order, column_std, output)
+    def make_trainer(output_sample: Sample, output: int) -> PartitionTrainer:
+        return PartitionTrainer(standard, output_sample, objective, order, column_std, output)
 
-    return fit_outputs(sample, task, options, trainer_of)
+    return fit_outputs(sample, objective, options, make_trainer)

@@ -1,4 +1,4 @@
-"""What a fitted sieve holds, in the units of X and y, and what it shows of that."""
+"""The fitted sieve in the units of X and y, and the attributes that show it."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,10 +13,11 @@ NOTHING_FOUND = "nothing in these {columns:,} columns predicts y better than {pr
 
 @dataclass(eq=False)
 class Result:
-    """A fitted sieve in the units of X and y: its columns, their weights, the intercepts and the
-    columns' standard deviations; the columns that any fold fit keeps at the chosen size and the
-    share of those that do, an output each; how the size was chosen; errors and paths to other
-    sizes, one a support.
+    """A fitted sieve in the units of X and y.
+
+    It has the columns, their weights and standard deviations, the intercepts, the columns that any
+    fold fit selects at the chosen size with the fraction of the fits that select them (for each
+    output), the history and the errors of the choice, and a `SizePath` for each support.
     """
 
     n_columns: int
@@ -55,24 +56,24 @@ class Result:
     }
 
     @classmethod
-    def of_nothing(cls, n_columns: int, n_outputs: int) -> "Result":
-        """The model of no rows."""
-        none, unknown = np.zeros(0, dtype=np.int64), np.full(1, np.nan)
+    def empty(cls, n_columns: int, n_outputs: int) -> "Result":
+        """Return the model of no rows."""
+        no_columns, not_available = np.zeros(0, dtype=np.int64), np.full(1, np.nan)
         return cls(
             n_columns,
-            columns=none,
+            columns=no_columns,
             weights=np.zeros((0, n_outputs)),
             bias=np.zeros(n_outputs),
             column_std=np.zeros(0),
-            ever_selected=none,
+            ever_selected=no_columns,
             selection_frequency=np.zeros((0, n_outputs)),
             sizes=dict.fromkeys(("size", "error", "standard_error", "soft_error"), np.zeros(0)),
             history=[],
             resolved={"n_features": 0, "level": 0, "threshold": np.nan},
             n_iter=0,
-            error=unknown,
-            standard_error=unknown,
-            baseline_error=unknown,
+            error=not_available,
+            standard_error=not_available,
+            baseline_error=not_available,
             size_paths=[],
         )
 
@@ -82,82 +83,86 @@ class Result:
         return len(self.bias)
 
     @property
-    def always(self) -> int:
-        """Number of the columns that always stay."""
+    def n_unpenalized(self) -> int:
+        """Number of the unpenalized columns."""
         return max((path.always for path in self.size_paths), default=0)
 
-    def is_judged(self) -> bool:
-        """Whether rows could be held out, so that sizes have errors."""
+    def has_errors(self) -> bool:
+        """Return whether rows could be held out, so that sizes have errors."""
         return not np.isnan(self.error).any()
 
     def is_empty(self) -> bool:
-        """Whether nothing was found, beside what is always kept."""
+        """Return whether the fit selected no penalized column."""
         resolved = self.resolved if isinstance(self.resolved, list) else [self.resolved]
-        return self.n_iter > 0 and not any(one["n_features"] for one in resolved)
+        return self.n_iter > 0 and not any(entry["n_features"] for entry in resolved)
 
     def support(self) -> np.ndarray:
-        """The columns with a weight; groups, and columns that always stay, are whole."""
+        """Return the columns with a weight; feature groups and unpenalized columns are complete."""
         if any(path.is_grouped or path.always for path in self.size_paths):
             return self.columns.copy()
         return self.columns[self.weights.any(axis=1)]
 
-    def places(self) -> np.ndarray:
-        """Row of `padded` for each column."""
-        place = np.full(self.n_columns, len(self.columns), dtype=np.uint32)
-        place[self.columns] = np.arange(len(self.columns), dtype=np.uint32)
-        return place
+    def weight_rows(self) -> np.ndarray:
+        """Return the row of `padded_weights` for each column."""
+        weight_row = np.full(self.n_columns, len(self.columns), dtype=np.uint32)
+        weight_row[self.columns] = np.arange(len(self.columns), dtype=np.uint32)
+        return weight_row
 
-    def padded(self) -> np.ndarray:
-        """Weights of the kept columns, and a row of zeros for all others."""
+    def padded_weights(self) -> np.ndarray:
+        """Return the weights of the selected columns, and a row of zeros for all others."""
         return np.vstack([self.weights, np.zeros((1, self.n_outputs))])
 
-    def all_columns(self, at: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Values of some columns as an array over all, (outputs, columns)."""
-        spread = np.zeros((self.n_outputs, self.n_columns))
-        spread[:, at] = values.T
-        return spread
+    def expand_columns(self, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return values of some columns as an array over all columns, (outputs, columns)."""
+        expanded = np.zeros((self.n_outputs, self.n_columns))
+        expanded[:, columns] = values.T
+        return expanded
 
 
-def joined(results: list[Result]) -> Result:
-    """The outputs of several results, one each, side by side."""
-    columns, ever = (
-        np.unique(np.concatenate([getattr(one, name) for one in results]))
+def concatenate_outputs(results: list[Result]) -> Result:
+    """Return one result with the outputs of several results."""
+    columns, ever_selected = (
+        np.unique(np.concatenate([getattr(result, name) for result in results]))
         for name in ("columns", "ever_selected")
     )
-    weights, frequency = np.zeros((len(columns), len(results))), np.zeros((len(ever), len(results)))
+    weights, frequency = (
+        np.zeros((len(columns), len(results))),
+        np.zeros((len(ever_selected), len(results))),
+    )
     column_std = np.zeros(len(columns))
-    for c, one in enumerate(results):
-        at = np.searchsorted(columns, one.columns)
-        weights[at, c], column_std[at] = one.weights[:, 0], one.column_std
-        at = np.searchsorted(ever, one.ever_selected)
-        frequency[at, c] = one.selection_frequency[:, 0]
+    for c, result in enumerate(results):
+        positions = np.searchsorted(columns, result.columns)
+        weights[positions, c], column_std[positions] = result.weights[:, 0], result.column_std
+        positions = np.searchsorted(ever_selected, result.ever_selected)
+        frequency[positions, c] = result.selection_frequency[:, 0]
     return Result(
         results[0].n_columns,
         columns,
         weights,
-        np.concatenate([one.bias for one in results]),
+        np.concatenate([result.bias for result in results]),
         column_std,
-        ever,
+        ever_selected,
         frequency,
-        [one.sizes for one in results],
-        [one.history for one in results],
-        [one.resolved for one in results],
-        max(one.n_iter for one in results),
-        np.concatenate([one.error for one in results]),
-        np.concatenate([one.standard_error for one in results]),
-        np.concatenate([one.baseline_error for one in results]),
-        [path for one in results for path in one.size_paths],
+        [result.sizes for result in results],
+        [result.history for result in results],
+        [result.resolved for result in results],
+        max(result.n_iter for result in results),
+        np.concatenate([result.error for result in results]),
+        np.concatenate([result.standard_error for result in results]),
+        np.concatenate([result.baseline_error for result in results]),
+        [path for result in results for path in result.size_paths],
     )
 
 
-def resized(result: Result, k: int, models: list[dict]) -> Result:
-    """A result with the models of another size, given by their fields, one a support; its errors
-    are those of that size, which was not chosen by looking at errors.
+def with_size(result: Result, k: int, models: list[dict]) -> Result:
+    """Return a result with the models of another size, given by their fields, one a support.
+
+    Its errors are the held-out errors of that size, which was not chosen by them.
     """
-    several = isinstance(result.sizes, list)
-    sizes: Any = result.sizes if several else [result.sizes]
-    resolved: Any = result.resolved if several else [result.resolved]
-    history = result.history if several else [result.history]
+    per_output = isinstance(result.sizes, list)
+    sizes: Any = result.sizes if per_output else [result.sizes]
+    resolved: Any = result.resolved if per_output else [result.resolved]
+    history = result.history if per_output else [result.history]
     results = []
     for c, fields in enumerate(models):
         level = int(np.flatnonzero(sizes[c]["size"] >= k)[-1])
@@ -174,89 +179,91 @@ def resized(result: Result, k: int, models: list[dict]) -> Result:
                 size_paths=[result.size_paths[c]],
             )
         )
-    return joined(results) if several else results[0]
+    return concatenate_outputs(results) if per_output else results[0]
 
 
-class Shows:
-    """The attributes of a fitted sieve: what its `_result` holds, in the shapes of its targets."""
+class FittedAttributes:
+    """Mixin with the attributes of a fitted sieve: the fields of `_result` in the shapes of the
+    targets.
+    """
 
     _result: Result
     _targets: Any
 
-    def _shown(self, name: str) -> Result:
-        """The model that was made last."""
+    def _fitted_result(self, name: str) -> Result:
+        """Return the present model."""
         if "_result" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
         return self._result
 
     @property
     def coef_(self):
-        """Weights, of shape (n_outputs, n_features); made on demand."""
-        result = self._shown("coef_")
-        return self._targets.shaped(result.all_columns(result.columns, result.weights))
+        """Weights, of shape (n_outputs, n_features), computed on each access."""
+        result = self._fitted_result("coef_")
+        return self._targets.shaped(result.expand_columns(result.columns, result.weights))
 
     @property
     def intercept_(self):
         """Intercepts, one an output."""
-        return self._shown("intercept_").bias.copy()
+        return self._fitted_result("intercept_").bias.copy()
 
     @property
     def support_(self):
-        """Indices of the kept features; for several outputs the union."""
-        return self._shown("support_").support()
+        """Indices of the selected features; for several outputs the union."""
+        return self._fitted_result("support_").support()
 
     @property
     def selection_probability_(self):
-        """Share of the fold groups that kept a feature at the level of the chosen size; the shape
-        is that of `coef_`.
+        """Fraction of the fold fits that select a feature at the chosen size, of the shape of
+        `coef_`.
         """
-        result = self._shown("selection_probability_")
-        frequency = result.all_columns(result.ever_selected, result.selection_frequency)
+        result = self._fitted_result("selection_probability_")
+        frequency = result.expand_columns(result.ever_selected, result.selection_frequency)
         return self._targets.shaped(frequency)
 
     @property
     def sizes_(self):
         """Sizes of the path, with the held-out errors at each."""
-        return self._shown("sizes_").sizes
+        return self._fitted_result("sizes_").sizes
 
     @property
     def importance_(self):
-        """Size of the weights times the spread of their columns; the shape is that of `coef_`."""
-        result = self._shown("importance_")
+        """Absolute weight times the standard deviation of the column, of the shape of `coef_`."""
+        result = self._fitted_result("importance_")
         importance = np.abs(result.weights) * result.column_std[:, None]
-        return self._targets.shaped(result.all_columns(result.columns, importance))
+        return self._targets.shaped(result.expand_columns(result.columns, importance))
 
     @property
     def error_(self):
-        """Error to expect of the model on new rows."""
-        return _one(self._shown("error_").error)
+        """Expected error of the model on new rows."""
+        return _scalar_or_copy(self._fitted_result("error_").error)
 
     @property
     def standard_error_(self):
         """Standard error of `error_`."""
-        return _one(self._shown("standard_error_").standard_error)
+        return _scalar_or_copy(self._fitted_result("standard_error_").standard_error)
 
     @property
     def baseline_error_(self):
         """Error of the prior alone."""
-        return _one(self._shown("baseline_error_").baseline_error)
+        return _scalar_or_copy(self._fitted_result("baseline_error_").baseline_error)
 
     @property
     def history_(self):
-        """What the paths over all rows did, level by level."""
-        return self._shown("history_").history
+        """Size, passes, strength and step of the paths over all rows at each level."""
+        return self._fitted_result("history_").history
 
     @property
     def n_iter_(self):
-        """Passes that each path over all rows made."""
-        return int(self._shown("n_iter_").n_iter)
+        """Number of passes of each path over all rows."""
+        return int(self._fitted_result("n_iter_").n_iter)
 
     @property
     def resolved_params_(self):
-        """The setting and the size that were chosen, and the constants behind them."""
-        return self._shown("resolved_params_").resolved
+        """The chosen candidate and size, and their constants."""
+        return self._fitted_result("resolved_params_").resolved
 
 
-def _one(errors: np.ndarray):
-    """The error of the only run, or all of them."""
+def _scalar_or_copy(errors: np.ndarray):
+    """Return the error of the only output as a number, or a copy of all errors."""
     return float(errors[0]) if len(errors) == 1 else errors.copy()

@@ -1,5 +1,5 @@
-"""The settings of a sieve: the user's options, the two base settings, and the candidates that these
-make for a table.
+"""Settings of the sieve: the options of the user, feature groups, the two base settings, and the
+candidates made from them.
 """
 
 from numbers import Integral
@@ -11,20 +11,24 @@ from sklearn.utils import check_random_state
 from tamis.base.feature_groups import take_columns, take_groups
 from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import is_auto
-from tamis.methods.sieve.paths import Candidate, Task
-from tamis.methods.sieve.table.columns import SPLITS, Table
+from tamis.methods.sieve.paths import Candidate, Objective
+from tamis.methods.sieve.table.columns import N_SPLITS, Table
 from tamis.system.schema import array, flag, size
 from tamis.system.threads import count_threads
 
-# Mean density of the columns above which the aggressive base is gentler and makes three passes.
-DENSE = 0.15
-RARE_CLASS_SHARE = 0.2  # share of the rarer class, or
-FEW_ROWS = 250  # number of rows, below which rows are dealt out to folds several times
+# Mean density of the columns above which the aggressive setting has a weaker penalty and three
+# passes a level.
+MIN_DENSE_DENSITY = 0.15
+# Rows are split into folds several times where the rarer class has less than this fraction of the
+# rows, or where there are fewer rows.
+RARE_CLASS_FRACTION, MIN_ROWS_ONE_SPLIT = 0.2, 250
 
 
 class FeatureGroups:
-    """Columns that stay or leave together, and columns that always stay: the label of each one's
-    group, -1 of those that always stay; and whether any groups were given.
+    """Feature groups, and unpenalized columns.
+
+    `labels` has the group of each column, -1 for unpenalized ones; `grouped` says whether the user
+    gave groups.
     """
 
     _contents: ClassVar[dict] = {
@@ -38,186 +42,203 @@ class FeatureGroups:
 
     @property
     def n_groups(self) -> int:
-        """Number of the groups that may leave."""
+        """Number of penalized groups."""
         return int(np.count_nonzero(np.unique(self.labels) >= 0))
 
-    def closed(self, chosen: np.ndarray) -> np.ndarray:
-        """Columns (a mask), with each all of its group, and those that always stay."""
-        present = np.zeros(int(self.labels.max(initial=-1)) + 2, dtype=bool)
-        present[self.labels[chosen] + 1] = present[0] = True
-        return present[self.labels + 1]
+    def expand_to_groups(self, selected: np.ndarray) -> np.ndarray:
+        """Return a mask of the selected columns with all columns of their groups, and the
+        unpenalized columns.
+        """
+        is_present = np.zeros(int(self.labels.max(initial=-1)) + 2, dtype=bool)
+        is_present[self.labels[selected] + 1] = is_present[0] = True
+        return is_present[self.labels + 1]
 
 
-def feature_groups_of(model, n_columns: int) -> FeatureGroups | None:
-    """What a model's parameters `feature_groups` and `keep` say of its columns; None if nothing."""
-    groups, keep, names = (
-        model.feature_groups,
-        model.keep,
-        getattr(model, "feature_names_in_", None),
-    )
+def make_feature_groups(model, n_columns: int) -> FeatureGroups | None:
+    """Return the feature groups that the parameters `feature_groups` and `keep` of a model define,
+    or None if both are None.
+    """
+    groups, keep = model.feature_groups, model.keep
+    names = getattr(model, "feature_names_in_", None)
     if groups is None and keep is None:
         return None
     blocks = take_groups(groups, n_columns, names)
     if len(blocks.members) > n_columns:
-        twice = int(np.argmax(np.bincount(blocks.members.astype(np.int64))))
+        column = int(np.argmax(np.bincount(blocks.members.astype(np.int64))))
         raise ValueError(
-            f"column {twice} is in more than one group, but a column of the sieve is in one. Join "
+            f"column {column} is in more than one group, but a column of the sieve is in one. Join "
             "the groups that overlap, or give each of them a copy of the columns they share."
         )
     members, starts = blocks.members.astype(np.int64), blocks.starts.astype(np.int64)
-    many = starts[1:] - starts[:-1]
-    labels, sizes = np.empty((2, n_columns), dtype=np.int64)
-    labels[members], sizes[members] = np.repeat(np.arange(len(many)), many), np.repeat(many, many)
-    kept = take_keep(keep, n_columns, names)
-    shared = kept[sizes[kept] > 1]
-    if len(shared):
+    group_sizes = starts[1:] - starts[:-1]
+    labels, column_group_sizes = np.empty((2, n_columns), dtype=np.int64)
+    labels[members], column_group_sizes[members] = (
+        np.repeat(np.arange(len(group_sizes)), group_sizes),
+        np.repeat(group_sizes, group_sizes),
+    )
+    unpenalized = unpenalized_columns(keep, n_columns, names)
+    conflicting = unpenalized[column_group_sizes[unpenalized] > 1]
+    if len(conflicting):
         raise ValueError(
-            f"column {shared[0]} is in keep and, with others, in a group. Take it out of the "
+            f"column {conflicting[0]} is in keep and, with others, in a group. Take it out of the "
             "group, or keep all columns of the group and leave the group out."
         )
-    labels[members[np.repeat(blocks.weights == 0.0, many)]] = -1
-    labels[kept] = -1
+    labels[members[np.repeat(blocks.weights == 0.0, group_sizes)]] = -1
+    labels[unpenalized] = -1
     return FeatureGroups(labels, groups is not None)
 
 
-def take_keep(keep, n_columns: int, names) -> np.ndarray:
-    """Numbers of the columns that always stay."""
-    given = np.zeros(0, dtype=np.int64) if keep is None else np.asarray(keep)
-    if given.dtype.kind == "b":
-        if given.shape != (n_columns,):
+def unpenalized_columns(keep, n_columns: int, names) -> np.ndarray:
+    """Return the numbers of the columns that `keep` names."""
+    requested = np.zeros(0, dtype=np.int64) if keep is None else np.asarray(keep)
+    if requested.dtype.kind == "b":
+        if requested.shape != (n_columns,):
             raise ValueError(
-                f"keep is a mask of shape {given.shape}, but X has {n_columns} columns."
+                f"keep is a mask of shape {requested.shape}, but X has {n_columns} columns."
             )
-        return np.flatnonzero(given)
-    if not given.size:
-        return given.astype(np.int64)
-    return take_columns("keep", given, n_columns, names, noun="keep")
+        return np.flatnonzero(requested)
+    if not requested.size:
+        return requested.astype(np.int64)
+    return take_columns("keep", requested, n_columns, names, noun="keep")
 
 
-class Options(NamedTuple):
-    """The user's parameters as numbers; None is for automatic ones."""
+class SieveOptions(NamedTuple):
+    """Parameters of the user as numbers; None means automatic."""
 
     size: int | None
     se: float
     strength: float | None
-    paths: int | None
-    folds: int
+    n_paths: int | None
+    n_folds: int
     tolerance: float
-    classes: bool
+    is_classification: bool
     per_class: bool
     seed: int
-    threads: int
+    n_threads: int
     feature_groups: FeatureGroups | None = None
 
 
-def options_of(model, n_columns: int, classes: bool, stream=None) -> Options:
-    """The parameters of a model as a run takes them; a generator as `random_state` moves on. Groups
-    and what to keep are those of the stream, if there is one.
+def options_of(model, n_columns: int, is_classification: bool, stream=None) -> SieveOptions:
+    """Return the options of a model; a generator as `random_state` advances.
+
+    The feature groups are those of the stream, if there is one.
     """
-    groups = feature_groups_of(model, n_columns) if stream is None else stream.feature_groups
-    wanted = model.n_features_to_select
-    if not is_auto(wanted) and not isinstance(wanted, Integral):
-        wanted = max(1, round(wanted * (n_columns if groups is None else groups.n_groups)))
-    return Options(
-        size=None if is_auto(wanted) else int(wanted),
+    groups = make_feature_groups(model, n_columns) if stream is None else stream.feature_groups
+    size = model.n_features_to_select
+    if not is_auto(size) and not isinstance(size, Integral):
+        size = max(1, round(size * (n_columns if groups is None else groups.n_groups)))
+    return SieveOptions(
+        size=None if is_auto(size) else int(size),
         se=float(model.se),
-        strength=strength_of(model),
-        paths=None if is_auto(model.n_paths) else int(model.n_paths),
-        folds=int(model.n_folds),
+        strength=requested_strength(model),
+        n_paths=None if is_auto(model.n_paths) else int(model.n_paths),
+        n_folds=int(model.n_folds),
         tolerance=float(model.tolerance),
-        classes=classes,
+        is_classification=is_classification,
         per_class=model.per_class,
         seed=int(check_random_state(model.random_state).randint(2**31 - 1)),
-        threads=count_threads(model.n_jobs),
+        n_threads=count_threads(model.n_jobs),
         feature_groups=groups,
     )
 
 
-def strength_of(model) -> float | None:
-    """The strength of the penalty, where the user gave one."""
+def requested_strength(model) -> float | None:
+    """Return the strength of the penalty that the user asks for, or None."""
     return None if is_auto(model.strength) else float(model.strength)
 
 
-def task_of(model) -> Task:
-    """What the paths of a model minimise."""
+def task_of(model) -> Objective:
+    """Return the objective of a model's paths."""
     loss = loss_of(model)
-    bend = loss.hessian_bound()
-    # Losses whose slope is unbounded (curvature above the logistic one's) would overshoot with long
-    # steps.
-    return Task(loss, float(bend) if 0.25 < bend < np.inf else 0.0, float(model.fit_intercept))
+    curvature = loss.hessian_bound()
+    # Losses with an unbounded gradient (curvature above that of the logistic loss) would overshoot
+    # with long explicit steps.
+    return Objective(
+        loss, float(curvature) if 0.25 < curvature < np.inf else 0.0, float(model.fit_intercept)
+    )
 
 
 # --------------------------------------------------------------------------- bases
-class Base(NamedTuple):
-    """Step constant, strength, and whether both follow the share of the rarer class."""
+class BaseSetting(NamedTuple):
+    """Step constant, strength and passes of a base setting, and whether step and strength depend on
+    the fraction of the rarer class.
+    """
 
     name: str
     step: float
     strength: float
-    follows: bool
+    scales_with_rarity: bool
     density_exponent: float
-    paths: int
-    fold_paths: int = 2
+    n_paths: int
+    n_fold_paths: int = 2
     first_passes: int = 5
     passes: int = 1
-    eases: bool = True  # whether the penalty weakens as features leave
+    weakens_penalty: bool = True  # whether the strength falls when fewer columns than rows are left
 
 
-def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Base]:
-    """Short steps under a strong penalty, and long ones under a weak penalty, weaker yet where most
-    entries are filled.
+def base_settings(
+    loss, strength: float | None, is_dense: bool = False
+) -> tuple[BaseSetting, BaseSetting]:
+    """Return the conservative setting (short steps, strong penalty) and the aggressive one (long
+    steps, weak penalty, weaker still where most entries are stored).
     """
-    # A slope that does not fade near the margin (hinge) wants shorter steps.
-    gentle = 1.0 if is_smooth(loss) else 0.5
+    # The gradient of the hinge does not vanish near the margin, so its steps are shorter.
+    step_ratio = 1.0 if is_smooth(loss) else 0.5
     conservative, aggressive = (
-        (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
+        (0.1, 0.005 if is_dense else 0.02) if strength is None else (strength, strength)
     )
-    passes = 3 if full else 1
+    passes = 3 if is_dense else 1
     return (
-        Base("conservative", 0.5 * gentle, conservative, False, 0.25, 8),
-        Base("aggressive", 2.0 * gentle, aggressive, True, 0.5, 40, passes=passes, eases=full),
-    )
+        BaseSetting("conservative", 0.5 * step_ratio, conservative, False, 0.25, 8),
+        BaseSetting(
+            "aggressive", 2.0 * step_ratio, aggressive, True, 0.5, 40, passes=passes,
+            weakens_penalty=is_dense,
+        ),
+    )  # fmt: skip
 
 
-def class_shares(table: Table) -> np.ndarray:
-    """Share of +1 in each output."""
+def class_fractions(table: Table) -> np.ndarray:
+    """Return the fraction of +1 in each output."""
     if table.targets.shape[1] > 1 or table.outputs == 1:
-        positive = (table.targets > 0.0).astype(float)
+        is_positive = (table.targets > 0.0).astype(float)
     else:
-        positive = np.equal.outer(table.targets[:, 0], np.arange(table.outputs)).astype(float)
-    return np.average(positive, axis=0, weights=table.weights if len(table.weights) else None)
+        is_positive = np.equal.outer(table.targets[:, 0], np.arange(table.outputs)).astype(float)
+    return np.average(is_positive, axis=0, weights=table.weights if len(table.weights) else None)
 
 
-def candidates_for(table: Table, loss, options: Options) -> list[Candidate]:
-    """The candidates that compete on a table."""
-    share = class_shares(table) if options.classes else np.full(table.outputs, 0.5)
-    rarity = 4.0 * share * (1.0 - share)
-    mixed = rarity > 0.0
-    rare = bool(mixed.any() and np.minimum(share, 1.0 - share)[mixed].mean() < RARE_CLASS_SHARE)
-    full = len(table.density) > 0 and float(table.density.mean()) > DENSE
-    splits = SPLITS if rare or table.n_rows < FEW_ROWS else 1
-    bases = bases_of(loss, options.strength, full)
-    if not options.classes:
-        conservative, aggressive = bases
-        bases = (
+def candidates_for(table: Table, loss, options: SieveOptions) -> list[Candidate]:
+    """Return the candidates for a table."""
+    fraction = class_fractions(table) if options.is_classification else np.full(table.outputs, 0.5)
+    rarity = 4.0 * fraction * (1.0 - fraction)
+    has_both = rarity > 0.0
+    is_rare = bool(
+        has_both.any()
+        and np.minimum(fraction, 1.0 - fraction)[has_both].mean() < RARE_CLASS_FRACTION
+    )
+    is_dense = len(table.density) > 0 and float(table.density.mean()) > MIN_DENSE_DENSITY
+    n_splits = N_SPLITS if is_rare or table.n_rows < MIN_ROWS_ONE_SPLIT else 1
+    settings = base_settings(loss, options.strength, is_dense)
+    if not options.is_classification:
+        conservative, aggressive = settings
+        settings = (
             conservative._replace(density_exponent=0.5),
             aggressive._replace(density_exponent=0.5),
         )
-    return [_candidate(base, rarity, options.paths, splits) for base in bases]
+    return [make_candidate(setting, rarity, options.n_paths, n_splits) for setting in settings]
 
 
-def _candidate(base: Base, rarity, paths: int | None, splits: int) -> Candidate:
-    """A base for the outputs at hand."""
-    rarity = np.where((rarity > 0.0) & base.follows, rarity, 1.0)
+def make_candidate(setting: BaseSetting, rarity, n_paths: int | None, n_splits: int) -> Candidate:
+    """Return a base setting adapted to the outputs."""
+    rarity = np.where((rarity > 0.0) & setting.scales_with_rarity, rarity, 1.0)
     return Candidate(
-        base.name,
-        steps=tuple(base.step / rarity),
-        strengths=tuple(base.strength * rarity),
-        first_passes=base.first_passes,
-        passes=base.passes,
-        paths=paths or base.paths,
-        fold_paths=base.fold_paths,
-        density_exponent=base.density_exponent,
-        eases=base.eases,
-        splits=splits,
+        setting.name,
+        step_constants=tuple(setting.step / rarity),
+        strengths=tuple(setting.strength * rarity),
+        first_passes=setting.first_passes,
+        passes=setting.passes,
+        n_paths=n_paths or setting.n_paths,
+        n_fold_paths=setting.n_fold_paths,
+        density_exponent=setting.density_exponent,
+        weakens_penalty=setting.weakens_penalty,
+        n_splits=n_splits,
     )

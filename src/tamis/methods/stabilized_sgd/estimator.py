@@ -1,4 +1,4 @@
-"""Stabilized truncated descent: many paths, bursts, votes, and features that leave for good."""
+"""Stabilized truncated stochastic gradient descent: the public classes."""
 
 from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
 from tamis.base.estimators.regressor import NumberStream
@@ -16,30 +16,30 @@ from tamis.base.parameters import (
     parameter,
 )
 from tamis.methods.stabilized_sgd.partitions import fit_partitions
-from tamis.methods.stabilized_sgd.stream import Setting, Stabilized
+from tamis.methods.stabilized_sgd.stream import Stabilized, StabilizedSetting
 
 
 @estimator(kw_only=True)
 class StabilizedSGD(Stabilized):
-    r"""Stabilized models whose constants the user gives.
+    r"""Stabilized models with fixed parameters.
 
     Choose this {kind} to know which features survive under many orders of the rows
-    (`selection_probability_`), or to compare with published work. It costs `n_paths` times a
-    descent, and much of its accuracy comes from averaging the paths. Its weights are those of a
-    truncated descent, hence shrunk; refit on `support_` where their size matters. For very sparse
-    models `rejection`, `purge` and `burn_in` must be tuned (`StabilizedSGD{Kind}CV`), and
-    `RDA{Kind}` keeps the same features more often.
+    (`selection_probability_`), or to compare with published work. It costs `n_paths` times one
+    descent, and much of its accuracy comes from averaging the paths. Truncation shrinks the
+    weights; refit on `support_` where their size matters. For very sparse models `rejection`,
+    `purge` and `burn_in` must be tuned (`StabilizedSGD{Kind}CV`), and `RDA{Kind}` selects the same
+    features more often.
 
-    Several paths of descent walk the rows, each in its own order. After each burst of rows a path
-    truncates the weights of the features met in it,
+    Several paths of descent run over the rows, each in its own order. After each burst of rows a
+    path truncates the weights of the features in it,
 
     .. math:: w_j \leftarrow \mathrm{sign}(w_j) \max(0, |w_j| - k_j g) ,
 
-    where :math:`k_j` is the number of rows of the burst that have feature j: rare features are not
-    pulled while they are away. After each stage of bursts the paths vote: a feature whose weight
-    survived too seldom leaves all paths for good, and the gravity :math:`g` becomes a quantile of
-    the stage's displacements :math:`|\Delta w_j| / k_j`. The model is the mean of the paths. No
-    objective is minimised.
+    where :math:`k_j` is the number of rows of the burst that have feature j: features are not
+    shrunk by rows that lack them. After each stage of bursts the paths vote: a feature whose weight
+    survived too few bursts is purged from all paths for good, and the gravity :math:`g` becomes a
+    quantile of the stage's displacements :math:`|\Delta w_j| / k_j`. The model is the mean of the
+    paths. No objective is minimised.
 
     {parameters}
 
@@ -47,15 +47,15 @@ class StabilizedSGD(Stabilized):
 
     See Also
     --------
-    StabilizedSGD{Kind}CV : Tunes it inside the training rows.
-    TruncatedGradient{Kind} : One path, one gravity, all features pulled alike.
-    RDA{Kind} : Follows the mean of all gradients.
+    StabilizedSGD{Kind}CV : Tunes the parameters by cross-validation.
+    TruncatedGradient{Kind} : One path, one gravity, the same shrinkage for all features.
+    RDA{Kind} : Regularized dual averaging, which uses the mean of all gradients.
 
     Notes
     -----
     The burn-in is not in the paper, which treats classification; without it the model is often
-    empty. A feature joins when it is first met and never comes back once purged. Several outputs
-    (classes, one against the rest, labels or targets) are learnt each with its own features.
+    empty. A feature is added at its first occurrence and never returns after a purge. Each of
+    several outputs (classes, one against the rest, labels or targets) has its own features.
 
     References
     ----------
@@ -66,38 +66,38 @@ class StabilizedSGD(Stabilized):
     rejection: float = parameter(
         0.7,
         [SHARE],
-        "Gravity is set so that it exceeds this share of the last stage's displacements a row.",
+        "Gravity is the quantile of the last stage's displacements for each row at this fraction.",
     )
     purge: float = parameter(
         0.7,
         [SHARE],
-        "A feature leaves for good if, of the bursts of a stage that met it, over all paths, less "
-        "than this share left its weight nonzero.",
+        "A feature is purged for good if less than this fraction of the bursts of a stage that "
+        "met it, over all paths, left its weight nonzero.",
     )
     burn_in: float = parameter(
         1.0,
         [NUMBER],
-        "Passes of plain descent before the first truncation; in a stream, whose length nobody "
-        "knows, thousands of rows.",
+        "Passes of plain descent before the first truncation; in a stream, whose length is "
+        "unknown, thousands of rows.",
     )
     eta: float | Auto = parameter(
         "auto",
         [ABOVE, AUTO],
-        'Size of the steps, the same all along. "auto" is, over the squared mean norm of the '
-        "path's rows so far (or the row's own, if that is longer), 16 for losses of bounded slope "
-        "(hinge, logistic), and for others and in regression 0.5 over the loss's curvature. The "
-        "intercept's is a 16th of that, without the norm.",
+        'Constant step size. "auto" is 16 for losses with a bounded gradient (hinge, logistic), '
+        "and 0.5 over the curvature of the loss for others and in regression, divided by the "
+        "squared mean norm of the path's rows so far (or the norm of the row, if that is larger). "
+        "The step of the intercept is a 16th of that, without the norm.",
     )
     warm_start: bool = parameter(
-        False, [BOOL], "Whether `fit` goes on from the present state; what was purged stays out."
+        False, [BOOL], "Whether `fit` continues from the present state; purged features stay out."
     )
 
-    def _setting(self) -> Setting:
+    def _setting(self) -> StabilizedSetting:
         eta = None if is_auto(self.eta) else float(self.eta)
-        return Setting(1.0, self.burn_in, self.rejection, self.purge, eta)
+        return StabilizedSetting(1.0, self.burn_in, self.rejection, self.purge, eta)
 
     def _fit_partitions(self, partitions, names, sweeps: int, stages: int | None) -> None:
-        """Learn from all rows of partitions so many times, each visit in so many stages."""
+        """Run `sweeps` passes over all partitions, each visit in `stages` segments."""
         engine = fit_partitions(self, partitions, sweeps, stages)
         self.n_iter_, self.n_features_in_ = sweeps, engine.features
         self._targets, self._engine = partitions.counts.targets, engine

@@ -1,17 +1,25 @@
-"""Stabilized truncated descent: paths of bursts in parallel, votes at the end of each stage,
-columns that leave.
+"""Compiled descent of stabilized SGD: bursts of the paths in parallel, votes at the end of each
+stage, purged columns.
 
-A path has a weight for each feature, and in `meets` two bytes (so that they stay in the cache) that
-count the rows of the open burst that had it, or say that it was purged. Its pool lists the features
-met in the open stage, burst by burst: beside each stands its weight at the start of the burst while
-that is open, then its displacement a row, with a minus if the truncation made the weight 0.
+A path has a weight for each feature, and in `burst_counts` two bytes (so that they stay in the
+cache) with the number of rows of the present burst that had the feature, or a mark that it is
+purged. The pool of a path lists the features of the present stage, burst by burst, each with a
+value: during the burst its weight at the start, afterwards its displacement for each row, with a
+minus sign if the truncation set the weight to 0.
 """
 
 import math
 
 import numpy as np
 
-from tamis.methods.stabilized_sgd.loop_stage import DEAD, ONE, end_stage, meet, settle, share_of
+from tamis.methods.stabilized_sgd.loop_stage import (
+    ONE,
+    PURGED_MARK,
+    add_new_features,
+    end_stage,
+    process_shard,
+    shard_of,
+)
 from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.numerics.numba import (
     claim,
@@ -26,53 +34,56 @@ from tamis.numerics.random import shuffled
 from tamis.terms.methods import gradient, value
 
 TWO, EIGHT, ELEVEN, SIXTEEN = np.uint64(2), np.uint64(8), np.uint64(11), np.uint64(16)
-# automatic steps of the intercept, against those of a row: it is in every row, and would swing
+# Automatic steps of the intercept, relative to those of a row. It is in every row, and would
+# oscillate with the full step.
 INTERCEPT_STEP_RATIO = 0.0625
 
 
 # --------------------------------------------------------------------------- random numbers
 @copied
-def key_of(seed, path, turn):
-    """Key of a path's shuffle in a pass; never 0."""
-    return mix64(mix64(seed + path * GOLDEN) + turn * GOLDEN) | ONE
+def shuffle_key(seed, path, rows_before):
+    """Return the key of a path's shuffle in a pass; never 0."""
+    return mix64(mix64(seed + path * GOLDEN) + rows_before * GOLDEN) | ONE
 
 
 @copied
 def poisson(seed, path, row):
-    """Poisson(1) number of a path and a row of the stream."""
+    """Return a Poisson(1) number for a path and a row of the stream."""
     u = float(mix64(mix64(seed + path * GOLDEN) ^ mix64(row + GOLDEN)) >> ELEVEN) * 2.0**-53
-    chance = math.exp(-1.0)
-    total, times = chance, 0.0
-    while u >= total and times < 20.0:
-        times += 1.0
-        chance /= times
-        total += chance
-    return times
+    probability = math.exp(-1.0)
+    cumulative, number = probability, 0.0
+    while u >= cumulative and number < 20.0:
+        number += 1.0
+        probability /= number
+        cumulative += probability
+    return number
 
 
 # --------------------------------------------------------------------------- one path
 @copied
-def close_burst(m, fill, done, gravity, bundle, lists):
-    """Truncate what the burst has met, in proportion to how often; an entry whose weight became 0
-    gets a minus. List the entries by the thread that will count them.
+def truncate_burst(m, n_pooled, n_truncated, gravity, arrays, shard_entries):
+    """Truncate the features of a burst in proportion to their row counts, and store their
+    displacements; a displacement gets a minus sign if the weight became 0.
+
+    The entries of the pool are listed by the shard of their column.
     """
-    state, meets, _, pool_at, pool_value, _ = bundle
-    shares = np.uint64(lists.shape[1])
-    for e in range(done, fill):
-        j = np.uint64(pool_at[m, e])
-        weight, met = state[m, j], float(meets[m, j])
-        moved = abs(weight - pool_value[m, e]) / met
-        weight -= min(max(weight, -gravity * met), gravity * met)
-        state[m, j], meets[m, j] = weight, 0
-        pool_value[m, e] = moved if weight != 0.0 else -moved
-        share = share_of(j, shares)
-        listed = lists[m, share, 0] + np.uint32(1)
-        lists[m, share, 0], lists[m, share, listed] = listed, e
+    state, burst_counts, _, pool_columns, pool_values, _ = arrays
+    n_shards = np.uint64(shard_entries.shape[1])
+    for e in range(n_truncated, n_pooled):
+        j = np.uint64(pool_columns[m, e])
+        weight, n_rows = state[m, j], float(burst_counts[m, j])
+        displacement = abs(weight - pool_values[m, e]) / n_rows
+        weight -= min(max(weight, -gravity * n_rows), gravity * n_rows)
+        state[m, j], burst_counts[m, j] = weight, 0
+        pool_values[m, e] = displacement if weight != 0.0 else -displacement
+        shard = shard_of(j, n_shards)
+        n_listed = shard_entries[m, shard, 0] + np.uint32(1)
+        shard_entries[m, shard, 0], shard_entries[m, shard, n_listed] = n_listed, e
 
 
 @copied
-def ask(i, data, indices, indptr):
-    """Ask for a row ahead of its turn: paths walk in random order, which no hardware foresees."""
+def prefetch_row(i, data, indices, indptr):
+    """Prefetch a row ahead of its turn: the hardware cannot predict the random row order."""
     for k in range(indptr[i], indptr[i + ONE], SIXTEEN):
         prefetch(indices, k)
         prefetch(data, k)
@@ -81,144 +92,156 @@ def ask(i, data, indices, indptr):
 
 @copied
 def row_at(position, n, key, permuted):
-    """The row that a path takes at a position of its walk."""
+    """Return the row that a path takes at a position of its order."""
     return shuffled(position, n, key) if permuted else position
 
 
 @helper
-def walk(m, span, rows, bundle, lists, course, loss, plan, source):
+def run_path(m, span, rows, arrays, shard_entries, stage_array, loss, plan, order):
     """Take path m over the rows `span`, which end at the latest with the stage."""
     data, indices, indptr, targets, weights, norms = rows
-    state, meets, paths, pool_at, pool_value, _ = bundle
-    seed, turn, permuted = source
-    n, key = np.uint64(targets.shape[0]), key_of(seed, m, turn)
-    path, clock = paths[m], course[0]
-    bias, norm, steps, cost, mass = path.bias, path.norm, path.steps, path.cost, path.mass
-    fill, done = np.uint64(path.pooled), np.uint64(path.done)
-    watched = clock.stage + 1.0 >= plan.burn
-    left = clock.burst - clock.inside % clock.burst
-    number, clean = np.uint64(clock.rows), clock.empty == 0.0
+    state, burst_counts, path_states, pool_columns, pool_values, _ = arrays
+    seed, rows_before, permuted = order
+    n, key = np.uint64(targets.shape[0]), shuffle_key(seed, m, rows_before)
+    path, stage = path_states[m], stage_array[0]
+    bias, mean_norm, n_rows = path.bias, path.mean_norm, path.n_rows
+    loss_sum, loss_weight = path.loss_sum, path.loss_weight
+    n_pooled, n_truncated = np.uint64(path.n_pooled), np.uint64(path.n_truncated)
+    is_pooled = stage.number + 1.0 >= plan.burn_in_stages
+    rows_left = stage.burst - stage.rows_in_stage % stage.burst
+    row_number, none_purged = np.uint64(stage.rows), stage.purged_entries == 0.0
     end = span[1] - ONE
     i = row_at(span[0], n, key, permuted)
-    following = row_at(min(span[0] + ONE, end), n, key, permuted)
-    for q in range(span[0], span[1]):
-        later = row_at(min(q + TWO, end), n, key, permuted)
-        prefetch(indptr, later)
-        prefetch(targets, later)
-        prefetch(norms, later)
-        ask(following, data, indices, indptr)
+    next_row = row_at(min(span[0] + ONE, end), n, key, permuted)
+    for position in range(span[0], span[1]):
+        after_next = row_at(min(position + TWO, end), n, key, permuted)
+        prefetch(indptr, after_next)
+        prefetch(targets, after_next)
+        prefetch(norms, after_next)
+        prefetch_row(next_row, data, indices, indptr)
         weight = weights[i] if weights.shape[0] else 1.0
         if plan.resampled:
-            weight *= poisson(seed, m, number + (q - span[0]))
-        left -= 1.0
+            weight *= poisson(seed, m, row_number + (position - span[0]))
+        rows_left -= 1.0
         if weight != 0.0:
             first, last = indptr[i], indptr[i + ONE]
             score = 0.0
-            if watched:
+            if is_pooled:
                 for k in range(first, last):
                     j = np.uint64(indices[k])
-                    met = meets[m, j]
-                    if met != DEAD:
-                        now = state[m, j]
-                        pool_at[m, fill], pool_value[m, fill] = j, now
+                    burst_count = burst_counts[m, j]
+                    if burst_count != PURGED_MARK:
+                        weight_now = state[m, j]
+                        pool_columns[m, n_pooled], pool_values[m, n_pooled] = j, weight_now
                         # No branch: it would be mispredicted every other time.
-                        fill += np.uint64(met == 0)
-                        meets[m, j] = met + 1
-                        score += now * np.float64(data[k])
+                        n_pooled += np.uint64(burst_count == 0)
+                        burst_counts[m, j] = burst_count + 1
+                        score += weight_now * np.float64(data[k])
             else:
                 for k in range(first, last):
                     score += state[m, indices[k]] * np.float64(data[k])
             score += bias
             y = targets[i]
-            s = gradient(loss, score, y) * weight
-            cost += value(loss, score, y) * weight
-            mass += weight
-            steps += 1.0
-            norm += (norms[i] - norm) / steps
+            loss_gradient = gradient(loss, score, y) * weight
+            loss_sum += value(loss, score, y) * weight
+            loss_weight += weight
+            n_rows += 1.0
+            mean_norm += (norms[i] - mean_norm) / n_rows
             eta = plan.eta
             bias_eta = eta
-            if plan.automatic:
-                longer = max(norm, norms[i])  # a row beyond the mean would overshoot
-                eta /= longer * longer if longer > 0.0 else 1.0
+            if plan.is_automatic:
+                norm_bound = max(mean_norm, norms[i])  # a row beyond the mean would overshoot
+                eta /= norm_bound * norm_bound if norm_bound > 0.0 else 1.0
                 bias_eta *= INTERCEPT_STEP_RATIO
-            if s != 0.0:
-                pace = eta * s
-                if clean:
+            if loss_gradient != 0.0:
+                scaled_step = eta * loss_gradient
+                if none_purged:
                     for k in range(first, last):
-                        state[m, indices[k]] -= pace * np.float64(data[k])
+                        state[m, indices[k]] -= scaled_step * np.float64(data[k])
                 else:
                     for k in range(first, last):
-                        if meets[m, indices[k]] != DEAD:
-                            state[m, indices[k]] -= pace * np.float64(data[k])
+                        if burst_counts[m, indices[k]] != PURGED_MARK:
+                            state[m, indices[k]] -= scaled_step * np.float64(data[k])
                 if plan.intercept:
-                    bias -= bias_eta * s
-        if left == 0.0:
-            left = clock.burst
-            close_burst(m, fill, done, clock.gravity, bundle, lists)
-            done = fill
-        i, following = following, later
-    path.bias, path.norm, path.steps, path.cost, path.mass = bias, norm, steps, cost, mass
-    path.pooled, path.done = float(fill), float(done)
+                    bias -= bias_eta * loss_gradient
+        if rows_left == 0.0:
+            rows_left = stage.burst
+            truncate_burst(m, n_pooled, n_truncated, stage.gravity, arrays, shard_entries)
+            n_truncated = n_pooled
+        i, next_row = next_row, after_next
+    path.bias, path.mean_norm, path.n_rows = bias, mean_norm, n_rows
+    path.loss_sum, path.loss_weight = loss_sum, loss_weight
+    path.n_pooled, path.n_truncated = float(n_pooled), float(n_truncated)
 
 
 # --------------------------------------------------------------------------- all paths
 @copied
-def advance(span, rows, shared, course):
-    """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
-    clock, taken = course[0], float(span[1] - span[0])
-    clock.rows += taken
-    clock.inside += taken
-    if not shared.counts.shape[0]:
-        meet(span, rows, shared.status, course)
-    ended = clock.inside >= clock.length
-    clock.stage += 1.0 if ended else 0.0
+def end_span(span, rows, shared, stage_array):
+    """Update the state that all paths share after a span, and return whether the stage ends."""
+    stage, n_rows = stage_array[0], float(span[1] - span[0])
+    stage.rows += n_rows
+    stage.rows_in_stage += n_rows
+    if not shared.entry_counts.shape[0]:
+        add_new_features(span, rows, shared.status, stage_array)
+    ended = stage.rows_in_stage >= stage.length
+    stage.number += 1.0 if ended else 0.0
     return ended
 
 
 @compiled
-def run_serial(rows, start, stop, bundle, shared, count, course, history, loss, plan, source):
-    """Take every path over rows start to stop, or to the end of a stage that calls for compaction;
-    return where.
+def run_paths_serially(
+    rows, start, stop, arrays, shared, counts, stage_array, history, loss, plan, order
+):
+    """Take every path over the rows from start to stop, or to the end of a stage after which the
+    columns should be compacted; return the position.
     """
-    at, full = start, False
-    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
-    while at < stop and not full:
-        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
-        for m in range(many):
-            walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
-        at = span[1]
-        if advance(span, rows, shared, course):
-            if course[0].stage >= plan.burn:
-                for share in range(shares):
-                    settle(share, bundle, shared, count, course, plan)
-            end_stage(bundle, shared, count, course, history, plan)
-            full = course[0].empty > plan.compaction * float(rows.data.shape[0])
-    return at
+    position, needs_compaction = start, False
+    n_paths, n_shards = np.uint64(arrays.path_states.shape[0]), np.uint64(counts.bins.shape[0])
+    while position < stop and not needs_compaction:
+        rows_left = np.uint64(stage_array[0].length - stage_array[0].rows_in_stage)
+        span = position, min(stop, position + rows_left)
+        for m in range(n_paths):
+            run_path(m, span, rows, arrays, counts.shard_entries, stage_array, loss, plan, order)
+        position = span[1]
+        if end_span(span, rows, shared, stage_array):
+            if stage_array[0].number >= plan.burn_in_stages:
+                for shard in range(n_shards):
+                    process_shard(shard, arrays, shared, counts, stage_array, plan)
+            end_stage(arrays, shared, counts, stage_array, history, plan)
+            max_purged_entries = plan.max_purged_fraction * float(rows.data.shape[0])
+            needs_compaction = stage_array[0].purged_entries > max_purged_entries
+    return position
 
 
 @compiled_parallel
-def run_parallel(rows, start, stop, bundle, shared, count, course, history, loss, plan, source):
-    """The same on threads; the same bits, as paths share nothing, and what is counted are whole
-    numbers.
+def run_paths_in_parallel(
+    rows, start, stop, arrays, shared, counts, stage_array, history, loss, plan, order
+):
+    """Do the same on threads, with bitwise equal results: paths share no weights, and all counts
+    are integers.
     """
-    at, full = start, False
-    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
-    while at < stop and not full:
-        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
-        for share in range(shares):
-            count.claimed[share * EIGHT] = share * many // shares
-        for g in prange(shares):
-            for turn in range(shares):  # once its own paths are done, a thread helps the others
-                helped = (np.uint64(g) + turn) % shares
-                m = claim(count.claimed, helped * EIGHT)
-                while m < (helped + ONE) * many // shares:
-                    walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
-                    m = claim(count.claimed, helped * EIGHT)
-        at = span[1]
-        if advance(span, rows, shared, course):
-            if course[0].stage >= plan.burn:
-                for g in prange(shares):
-                    settle(np.uint64(g), bundle, shared, count, course, plan)
-            end_stage(bundle, shared, count, course, history, plan)
-            full = course[0].empty > plan.compaction * float(rows.data.shape[0])
-    return at
+    position, needs_compaction = start, False
+    n_paths, n_shards = np.uint64(arrays.path_states.shape[0]), np.uint64(counts.bins.shape[0])
+    while position < stop and not needs_compaction:
+        rows_left = np.uint64(stage_array[0].length - stage_array[0].rows_in_stage)
+        span = position, min(stop, position + rows_left)
+        for shard in range(n_shards):
+            counts.next_path[shard * EIGHT] = shard * n_paths // n_shards
+        for g in prange(n_shards):
+            for offset in range(n_shards):  # after its shard, a thread helps with the others
+                helped_shard = (np.uint64(g) + offset) % n_shards
+                m = claim(counts.next_path, helped_shard * EIGHT)
+                while m < (helped_shard + ONE) * n_paths // n_shards:
+                    run_path(
+                        m, span, rows, arrays, counts.shard_entries, stage_array, loss, plan, order
+                    )
+                    m = claim(counts.next_path, helped_shard * EIGHT)
+        position = span[1]
+        if end_span(span, rows, shared, stage_array):
+            if stage_array[0].number >= plan.burn_in_stages:
+                for g in prange(n_shards):
+                    process_shard(np.uint64(g), arrays, shared, counts, stage_array, plan)
+            end_stage(arrays, shared, counts, stage_array, history, plan)
+            max_purged_entries = plan.max_purged_fraction * float(rows.data.shape[0])
+            needs_compaction = stage_array[0].purged_entries > max_purged_entries
+    return position

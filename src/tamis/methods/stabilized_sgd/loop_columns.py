@@ -1,5 +1,5 @@
-"""Columns of a stabilized run: how long and how often, their displacements, those that stay, and
-their mean weights.
+"""Compiled functions of columns: norms and counts, compaction, order statistics, mean weights,
+scores.
 """
 
 import math
@@ -9,17 +9,17 @@ import numpy as np
 from tamis.numerics.numba import compiled, copied
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-# Displacements by exponent and first five binary digits, from 2^-96 to 2^32; the outermost bins
-# hold what lies beyond.
-BINS, SHIFT, LOWEST = 1 << 12, np.uint64(47), (1023 - 96) << 5
-UNSIGNED = np.uint64(0x7FFFFFFFFFFFFFFF)
-DEAD = np.uint16(0xFFFF)
+# Bins of displacements by exponent and first five binary digits, from 2^-96 to 2^32; the outermost
+# bins have all values beyond.
+N_BINS, BIN_SHIFT, LOWEST_BIN = 1 << 12, np.uint64(47), (1023 - 96) << 5
+MAGNITUDE_MASK = np.uint64(0x7FFFFFFFFFFFFFFF)
+PURGED_MARK = np.uint16(0xFFFF)
 
 
 @compiled
-def measure(data, indices, indptr, norms, counts):
-    """Fill the norms of the rows, and add up the stored entries of each column where `counts` has
-    room for them.
+def measure_rows(data, indices, indptr, norms, counts):
+    """Fill the norms of the rows, and count the stored entries of each column where `counts` is not
+    empty.
     """
     for i in range(np.uint64(norms.shape[0])):
         square = 0.0
@@ -31,55 +31,60 @@ def measure(data, indices, indptr, norms, counts):
 
 
 @compiled
-def compact(data, indices, indptr, place, kept, out_data, out_indices, out_indptr):
-    """Copy the entries of columns whose new number `place` is below `kept`; the copy may lie on the
+def compact_columns(data, indices, indptr, new_index, n_columns, out_data, out_indices, out_indptr):
+    """Copy the entries of columns with a `new_index` below `n_columns`; the copy may overwrite the
     original.
     """
-    at, begin = np.uint64(0), indptr[0]
+    position, begin = np.uint64(0), indptr[0]
     for i in range(np.uint64(indptr.shape[0]) - ONE):
         end = indptr[i + ONE]
         for k in range(begin, end):
-            j = place[indices[k]]
-            if j < kept:
-                out_data[at], out_indices[at] = data[k], j
-                at += ONE
+            j = new_index[indices[k]]
+            if j < n_columns:
+                out_data[position], out_indices[position] = data[k], j
+                position += ONE
         begin = end
-        out_indptr[i + ONE] = at
-    return at
+        out_indptr[i + ONE] = position
+    return position
 
 
 # --------------------------------------------------------------------------- order statistics
 @copied
-def bin_of(bits):
-    """Bin of a displacement, given its bits but for the sign; larger ones never come before smaller
-    ones, and the first holds zeros alone.
+def displacement_bin(bits):
+    """Return the bin of a displacement from its bits, without the sign.
+
+    Larger displacements never have a lower bin, and bin 0 has zeros alone.
     """
-    size = bits & UNSIGNED
-    place = min(max(np.int64(size >> SHIFT) - LOWEST, np.int64(1)), np.int64(BINS - 1))
-    return np.uint64(place) if size else ZERO
+    magnitude = bits & MAGNITUDE_MASK
+    bin_number = min(
+        max(np.int64(magnitude >> BIN_SHIFT) - LOWEST_BIN, np.int64(1)), np.int64(N_BINS - 1)
+    )
+    return np.uint64(bin_number) if magnitude else ZERO
 
 
 @copied
-def bin_holding(rank, bins):
-    """The bin, of all shares together, that holds the displacement of that rank (from 1), and how
-    many lie in earlier bins.
+def bin_of_rank(rank, bins):
+    """Return the bin, over all shards, that has the displacement of that rank (from 1), and the
+    number of displacements in lower bins.
     """
-    below, found = np.int64(0), np.uint64(0)
-    for wanted in range(np.uint64(bins.shape[1])):
-        inside = np.int64(0)
-        for share in range(np.uint64(bins.shape[0])):
-            inside += np.int64(bins[share, wanted])
-        found = np.uint64(wanted)
-        if below + inside >= rank:
+    n_below, rank_bin = np.int64(0), np.uint64(0)
+    for bin_number in range(np.uint64(bins.shape[1])):
+        n_inside = np.int64(0)
+        for shard in range(np.uint64(bins.shape[0])):
+            n_inside += np.int64(bins[shard, bin_number])
+        rank_bin = np.uint64(bin_number)
+        if n_below + n_inside >= rank:
             break
-        below += inside
-    return found, below
+        n_below += n_inside
+    return rank_bin, n_below
 
 
 @copied
-def select(values, many, k):
-    """The k-th smallest of the first values, from 0; they are reordered (Hoare's quickselect)."""
-    low, high = 0, many - 1
+def quickselect(values, n_values, k):
+    """Return the k-th smallest of the first values, from 0, and reorder them (Hoare's
+    quickselect).
+    """
+    low, high = 0, n_values - 1
     while low < high:
         pivot = values[(low + high) // 2]
         i, j = low, high
@@ -101,54 +106,56 @@ def select(values, many, k):
     return values[k]
 
 
-# --------------------------------------------------------------------------- what a model shows
+# --------------------------------------------------------------------------- weights and scores
 @copied
-def shown(state, meets, m, j, gravity):
-    """A path's weight as it would be if the open burst ended now."""
-    met = meets[m, j]
-    if met == DEAD:
+def truncated_weight(state, burst_counts, m, j, gravity):
+    """Return a path's weight as if the present burst ended now."""
+    n_rows = burst_counts[m, j]
+    if n_rows == PURGED_MARK:
         return 0.0
-    limit = gravity * float(met)
+    limit = gravity * float(n_rows)
     return state[m, j] - min(max(state[m, j], -limit), limit)
 
 
 @copied
-def mean_shown(state, meets, j, gravity):
-    """The same averaged over the paths, in their order."""
+def mean_weight(state, burst_counts, j, gravity):
+    """Return the mean of these weights over the paths, in their order."""
     total = 0.0
     for m in range(np.uint64(state.shape[0])):
-        total += shown(state, meets, m, j, gravity)
+        total += truncated_weight(state, burst_counts, m, j, gravity)
     return total / state.shape[0]
 
 
 @compiled
-def write_mean(state, meets, gravity, weights):
+def fill_mean_weights(state, burst_counts, gravity, weights):
     """Fill the mean weights of all columns."""
     for j in range(np.uint64(weights.shape[0])):
-        weights[j] = mean_shown(state, meets, j, gravity)
+        weights[j] = mean_weight(state, burst_counts, j, gravity)
 
 
 @compiled
-def write_paths(state, meets, gravity, weights):
+def fill_path_weights(state, burst_counts, gravity, weights):
     """Fill the weights of all paths and columns."""
     for m in range(np.uint64(weights.shape[0])):
         for j in range(np.uint64(weights.shape[1])):
-            weights[m, j] = shown(state, meets, m, j, gravity)
+            weights[m, j] = truncated_weight(state, burst_counts, m, j, gravity)
 
 
 @compiled
-def score_direct(data, indices, indptr, state, meets, gravity, bias, scores):
-    """Fill the scores of a few rows from the state, for a model of many columns."""
+def score_from_paths(data, indices, indptr, state, burst_counts, gravity, bias, scores):
+    """Fill the scores of a few rows from the paths, for a model of many columns."""
     for i in range(np.uint64(scores.shape[0])):
         total = bias
         for k in range(indptr[i], indptr[i + ONE]):
-            total += mean_shown(state, meets, np.uint64(indices[k]), gravity) * np.float64(data[k])
+            total += mean_weight(state, burst_counts, np.uint64(indices[k]), gravity) * np.float64(
+                data[k]
+            )
         scores[i] = total
 
 
 @compiled
-def score_dense(data, indices, indptr, weights, bias, scores):
-    """Fill the scores of rows from weights."""
+def score_from_weights(data, indices, indptr, weights, bias, scores):
+    """Fill the scores of rows from the mean weights."""
     for i in range(np.uint64(scores.shape[0])):
         total = bias
         for k in range(indptr[i], indptr[i + ONE]):

@@ -1,5 +1,5 @@
-"""The end of a stage of stabilized descent: votes are counted, features leave, gravity and bursts
-are set anew.
+"""Compiled end of a stage of stabilized SGD: count the votes, purge features, set gravity and the
+length of bursts.
 """
 
 import math
@@ -7,47 +7,54 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.methods.stabilized_sgd.loop_columns import BINS, DEAD, bin_holding, bin_of, select
+from tamis.methods.stabilized_sgd.loop_columns import (
+    N_BINS,
+    PURGED_MARK,
+    bin_of_rank,
+    displacement_bin,
+    quickselect,
+)
 from tamis.numerics.numba import copied, helper
 
-ONE = np.uint64(1)
-HALF = np.uint64(32)
-LOW = np.uint64(0xFFFFFFFF)
-NONE = np.uint64(0)
-# Threads count features in blocks of 8, so that no cache line of votes is written by two.
-BLOCK, SPREAD, SIXTEEN = np.uint64(3), np.uint64(40503), np.uint64(16)
-LOW_HALF = np.uint64(0xFFFF)
-SIGN = np.uint64(63)
-UNSEEN, PRESENT, PURGED = np.uint8(0), np.uint8(1), np.uint8(2)
-# A path's own numbers, one cache line a path: intercept, mean norm and number of its rows, entries
-# of its pool and those of ended bursts, sum and weight of its losses in the stage.
-PATH = np.dtype(
-    (
-        np.record,
-        [
-            (name, "f8")
-            for name in ("bias", "norm", "steps", "pooled", "done", "cost", "mass", "unused")
-        ],
-    )
-)
-# What all paths share: clocks, what is in force, and counts of features and of records.
-COURSE = np.dtype(
+ZERO, ONE, HALF, SIXTEEN = np.uint64(0), np.uint64(1), np.uint64(32), np.uint64(16)
+LOW_WORD, LOW_HALF, SIGN = np.uint64(0xFFFFFFFF), np.uint64(0xFFFF), np.uint64(63)
+# Blocks of 8 columns are hashed to shards, so that no two threads write to a cache line of votes.
+BLOCK_SHIFT, HASH_MULTIPLIER = np.uint64(3), np.uint64(40503)
+UNSEEN, PRESENT, PURGED = np.uint8(0), np.uint8(1), np.uint8(2)  # status of a column
+# State of a path, one cache line each: intercept, mean norm and number of its rows, entries of its
+# pool, those of finished bursts, and sum and weight of its losses in the stage.
+PATH_STATE = np.dtype(
     (
         np.record,
         [
             (name, "f8")
             for name in (
-                "rows", "inside", "stage", "gravity", "rejection", "kept", "seen", "burst",
-                "length", "empty", "stride", "records",
+                "bias", "mean_norm", "n_rows", "n_pooled", "n_truncated", "loss_sum",
+                "loss_weight", "unused",
             )
         ],
     )
 )  # fmt: skip
-LARGEST_BURST = 20.0  # an adaptive burst grows to at most this many times the first one
+# State that all paths share: rows so far and in the stage, number of the stage, gravity and
+# rejection in force, numbers of columns, lengths of burst and stage in rows, stored entries of
+# purged columns, and stages between two records of the history.
+STAGE_STATE = np.dtype(
+    (
+        np.record,
+        [
+            (name, "f8")
+            for name in (
+                "rows", "rows_in_stage", "number", "gravity", "rejection", "n_present", "n_seen",
+                "burst", "length", "purged_entries", "record_stride", "n_records",
+            )
+        ],
+    )
+)  # fmt: skip
+MAX_BURST_GROWTH = 20.0  # an adaptive burst is at most this many times as long as `burst`
 
 
-class Rows(NamedTuple):
-    """Rows as a bundle of paths reads them."""
+class RowArrays(NamedTuple):
+    """Rows, targets, weights and norms for the loops."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -57,287 +64,295 @@ class Rows(NamedTuple):
     norms: np.ndarray
 
 
-class State(NamedTuple):
-    """The paths of a bundle: weights and meetings of the columns, the paths' own numbers, and their
-    pools.
+class PathArrays(NamedTuple):
+    """Arrays of the paths of one output: weights and burst counts of the columns, the states of the
+    paths, and their pools.
     """
 
     weights: np.ndarray
-    meets: np.ndarray
-    paths: np.ndarray
-    pool_at: np.ndarray
-    pool_value: np.ndarray
-    pool_bits: np.ndarray  # the same memory as `pool_value`
+    burst_counts: np.ndarray
+    path_states: np.ndarray
+    pool_columns: np.ndarray
+    pool_values: np.ndarray
+    pool_bits: np.ndarray  # the same memory as `pool_values`
 
 
-class Shared(NamedTuple):
-    """What the paths share of each column: status, ballots, and stored entries (in a fit)."""
+class SharedColumns(NamedTuple):
+    """Arrays by column that the paths share: status, vote counts (carried over, and since the
+    burn-in), and stored entries (in a fit).
+    """
 
     status: np.ndarray
-    ballots: np.ndarray
-    counts: np.ndarray
+    vote_counts: np.ndarray
+    entry_counts: np.ndarray
 
 
-class Count(NamedTuple):
-    """What threads count at the end of a stage, each for its share of the features."""
+class StageCounts(NamedTuple):
+    """Counts at the end of a stage, by shard: each thread counts its shard of the columns."""
 
-    votes: np.ndarray  # bursts that met and, in the upper half, kept a column
-    since: np.ndarray  # first entry of each pool that is not yet among the votes
-    lists: np.ndarray  # (paths, shares, ...) entries of the pools, after their number
-    voted: np.ndarray  # (shares, ...) columns that have votes, after their number
-    bins: np.ndarray  # (shares, BINS) displacements
-    near: np.ndarray  # those near the last gravity, each share in a part of its own
-    near_bits: np.ndarray  # the same memory
-    near_many: np.ndarray  # (shares, 8) their number
-    wanted: np.ndarray  # bin of the last gravity
-    gone: np.ndarray  # (shares, 8) features that left, and their stored entries
-    claimed: np.ndarray  # the next path of each share, in every eighth cell
+    votes: np.ndarray  # bursts that met a column and, in the upper half, those that it survived
+    n_voted: np.ndarray  # entries of each pool that are already among the votes
+    shard_entries: np.ndarray  # (paths, shards, ...) number of pool entries, then the entries
+    voted_columns: np.ndarray  # (shards, ...) number of columns with votes, then the columns
+    bins: np.ndarray  # (shards, N_BINS) number of displacements in each bin
+    near_gravity: np.ndarray  # displacements near the last gravity, shard after shard
+    near_gravity_bits: np.ndarray  # the same memory
+    n_near_gravity: np.ndarray  # (shards, 8) their number
+    gravity_bin: np.ndarray  # bin of the last gravity
+    purged: np.ndarray  # (shards, 8) number of purged features, and their stored entries
+    next_path: np.ndarray  # the next path of each shard, in every eighth cell
 
 
-class Source(NamedTuple):
-    """Where the order of the rows comes from."""
+class RowOrder(NamedTuple):
+    """Seed and position of the row orders, and whether the rows are shuffled."""
 
     seed: np.uint64
-    turn: np.uint64
+    rows_before: np.uint64
     permuted: bool
 
 
-class Plan(NamedTuple):
-    """Settings of a run, all of them floats."""
+class RunPlan(NamedTuple):
+    """Parameters of a run, all of them floats."""
 
     burst: float
-    bursts: float
+    bursts_per_stage: float
     rejection: float
     annealing: float
     purge: float
-    burn: float  # stages
+    burn_in_stages: float
     min_votes: float
-    adaptive: float  # 0: off
+    burst_alpha: float  # of adaptive bursts; 0: off
     gravity: float  # below 0: adaptive
-    eta: float  # automatic: in units of 1 / (norm of a row)^2
-    automatic: float
+    eta: float  # if automatic, in units of 1 / (norm of a row)^2
+    is_automatic: float
     intercept: float
     resampled: float  # whether paths differ by Poisson weights of the rows
-    compaction: float  # share of stored entries that may belong to purged features
+    max_purged_fraction: float  # of stored entries, above which the columns are compacted
 
 
 @copied
-def meet(span, rows, status, course):
-    """Let features of a stream's rows join at their first sight."""
-    clock, indices, indptr = course[0], rows.indices, rows.indptr
+def add_new_features(span, rows, status, stage_array):
+    """Mark the new features of a stream's rows as present."""
+    stage, indices, indptr = stage_array[0], rows.indices, rows.indptr
     for k in range(indptr[span[0]], indptr[span[1]]):
         if status[indices[k]] == UNSEEN:
             status[indices[k]] = PRESENT
-            clock.kept += 1.0
-            clock.seen += 1.0
+            stage.n_present += 1.0
+            stage.n_seen += 1.0
 
 
 @copied
-def remove(j, bundle, shared, gone):
-    """Purge a feature for ever, in every path."""
-    weights, meets = bundle.weights, bundle.meets
+def purge_feature(j, arrays, shared, purged):
+    """Purge a feature from every path, for good."""
+    weights, burst_counts = arrays.weights, arrays.burst_counts
     for m in range(np.uint64(weights.shape[0])):
-        weights[m, j], meets[m, j] = 0.0, DEAD
+        weights[m, j], burst_counts[m, j] = 0.0, PURGED_MARK
     shared.status[j] = PURGED
-    gone[0] += 1.0
-    gone[1] += float(shared.counts[j]) if shared.counts.shape[0] else 1.0
+    purged[0] += 1.0
+    purged[1] += float(shared.entry_counts[j]) if shared.entry_counts.shape[0] else 1.0
 
 
-def owner(j, shares):
-    """The share that a feature belongs to, for a number or an array."""
-    return (((j >> BLOCK) * SPREAD & LOW_HALF) * shares) >> SIXTEEN
+def shard_index(j, n_shards):
+    """Return the shard of a column, for a number or an array."""
+    return (((j >> BLOCK_SHIFT) * HASH_MULTIPLIER & LOW_HALF) * n_shards) >> SIXTEEN
 
 
-share_of = copied(owner)
+shard_of = copied(shard_index)
 
 
 @helper
-def settle(share, bundle, shared, count, course, plan):
-    """For a thread's share of the features: the votes of the stage, what leaves, and how the
-    displacements of the others are spread.
+def process_shard(shard, arrays, shared, counts, stage_array, plan):
+    """Count the votes of a shard, purge its unstable features, and count the displacements of the
+    others.
     """
-    if course[0].stage > plan.burn:
-        count_votes(share, bundle, count)
-        judge(share, bundle, shared, count, plan)
+    if stage_array[0].number > plan.burn_in_stages:
+        count_votes(shard, arrays, counts)
+        purge_unstable(shard, arrays, shared, counts, plan)
     if plan.gravity < 0.0:
-        count_displacements(share, bundle, shared, count)
+        count_displacements(shard, arrays, shared, counts)
 
 
 @copied
-def count_votes(share, bundle, count):
-    """Add up the votes of all paths: entries with a minus met the feature, the others kept it
-    too.
+def count_votes(shard, arrays, counts):
+    """Add up the votes of all paths: each entry is a burst that met the feature, each one without a
+    minus sign a burst that the feature survived.
     """
-    votes, voted, pool_at, pool_bits = count.votes, count.voted, bundle.pool_at, bundle.pool_bits
-    listed = np.uint64(voted[share, 0])
-    for m in range(np.uint64(pool_at.shape[0])):
-        for k in range(ONE, np.uint64(count.lists[m, share, 0]) + ONE):
-            e = np.uint64(count.lists[m, share, k])
-            if e >= count.since[m]:
-                j = np.uint64(pool_at[m, e])
+    votes, voted_columns = counts.votes, counts.voted_columns
+    pool_columns, pool_bits = arrays.pool_columns, arrays.pool_bits
+    n_listed = np.uint64(voted_columns[shard, 0])
+    for m in range(np.uint64(pool_columns.shape[0])):
+        for k in range(ONE, np.uint64(counts.shard_entries[m, shard, 0]) + ONE):
+            e = np.uint64(counts.shard_entries[m, shard, k])
+            if e >= counts.n_voted[m]:
+                j = np.uint64(pool_columns[m, e])
                 vote = votes[j]
-                voted[share, listed + ONE] = j
-                listed += np.uint64(vote == NONE)
+                voted_columns[shard, n_listed + ONE] = j
+                n_listed += np.uint64(vote == ZERO)
                 votes[j] = vote + ONE + ((pool_bits[m, e] >> SIGN ^ ONE) << HALF)
-    voted[share, 0] = listed
+    voted_columns[shard, 0] = n_listed
 
 
 @copied
-def judge(share, bundle, shared, count, plan):
-    """Purge what too few bursts kept."""
-    ballots, votes, least = shared.ballots, count.votes, max(plan.min_votes, 1.0)
-    for e in range(ONE, np.uint64(count.voted[share, 0]) + ONE):
-        j = np.uint64(count.voted[share, e])
-        met, kept = float(votes[j] & LOW), float(votes[j] >> HALF)
-        votes[j] = NONE
-        ballots[j, 2] += met
-        ballots[j, 3] += kept
-        met += ballots[j, 0]
-        kept += ballots[j, 1]
-        judged = met >= least
-        ballots[j, 0], ballots[j, 1] = (0.0, 0.0) if judged else (met, kept)
-        if judged and kept < plan.purge * met:
-            remove(j, bundle, shared, count.gone[share])
-    count.voted[share, 0] = 0
+def purge_unstable(shard, arrays, shared, counts, plan):
+    """Purge the features that survived too few of their bursts."""
+    vote_counts, votes = shared.vote_counts, counts.votes
+    min_votes = max(plan.min_votes, 1.0)
+    for e in range(ONE, np.uint64(counts.voted_columns[shard, 0]) + ONE):
+        j = np.uint64(counts.voted_columns[shard, e])
+        n_bursts, n_survived = float(votes[j] & LOW_WORD), float(votes[j] >> HALF)
+        votes[j] = ZERO
+        vote_counts[j, 2] += n_bursts
+        vote_counts[j, 3] += n_survived
+        n_bursts += vote_counts[j, 0]
+        n_survived += vote_counts[j, 1]
+        is_judged = n_bursts >= min_votes
+        vote_counts[j, 0], vote_counts[j, 1] = (0.0, 0.0) if is_judged else (n_bursts, n_survived)
+        if is_judged and n_survived < plan.purge * n_bursts:
+            purge_feature(j, arrays, shared, counts.purged[shard])
+    counts.voted_columns[shard, 0] = 0
 
 
 @copied
-def part_of(share, count):
-    """Where a share's part of the displacements laid aside begins."""
-    return share * (np.uint64(count.near.shape[0]) // np.uint64(count.bins.shape[0]))
+def shard_begin(shard, counts):
+    """Return the position in `near_gravity` where a shard begins."""
+    return shard * (np.uint64(counts.near_gravity.shape[0]) // np.uint64(counts.bins.shape[0]))
 
 
 @copied
-def is_near(b, wanted):
-    """Whether a bin, not that of the zeros, is the wanted one or beside it."""
-    return (abs(np.int64(b) - wanted) <= 1) & (b > NONE)
+def is_near_bin(bin_number, gravity_bin):
+    """Return whether a bin is the gravity bin or adjacent to it, and not the bin of zeros."""
+    return (abs(np.int64(bin_number) - gravity_bin) <= 1) & (bin_number > ZERO)
 
 
 @copied
-def count_displacements(share, bundle, shared, count):
-    """Count the displacements of features that remain by their first binary digits; lay those
-    aside from which the gravity will come if it hardly changes.
+def count_displacements(shard, arrays, shared, counts):
+    """Count the displacements of the present features of a shard by bin, and store those near the
+    last gravity, among which the next one probably lies.
     """
-    bins, near, wanted = count.bins, count.near, count.wanted[0]
-    found = start = part_of(share, count)
-    for b in range(np.uint64(BINS)):
-        bins[share, b] = 0
-    for m in range(np.uint64(count.lists.shape[0])):
-        for k in range(ONE, np.uint64(count.lists[m, share, 0]) + ONE):
-            e = np.uint64(count.lists[m, share, k])
-            if shared.status[bundle.pool_at[m, e]] != PURGED:
-                b = bin_of(bundle.pool_bits[m, e])
-                bins[share, b] += np.uint32(1)
-                near[found] = bundle.pool_value[m, e]
-                found += np.uint64(is_near(b, wanted))
-    count.near_many[share, 0] = found - start
+    bins, near_gravity, gravity_bin = counts.bins, counts.near_gravity, counts.gravity_bin[0]
+    position = start = shard_begin(shard, counts)
+    for b in range(np.uint64(N_BINS)):
+        bins[shard, b] = 0
+    for m in range(np.uint64(counts.shard_entries.shape[0])):
+        for k in range(ONE, np.uint64(counts.shard_entries[m, shard, 0]) + ONE):
+            e = np.uint64(counts.shard_entries[m, shard, k])
+            if shared.status[arrays.pool_columns[m, e]] != PURGED:
+                b = displacement_bin(arrays.pool_bits[m, e])
+                bins[shard, b] += np.uint32(1)
+                near_gravity[position] = arrays.pool_values[m, e]
+                position += np.uint64(is_near_bin(b, gravity_bin))
+    counts.n_near_gravity[shard, 0] = position - start
 
 
 @copied
-def annealed(plan, removed):
-    """Rejection rate once that share of the features is removed (the paper's phi)."""
+def annealed_rejection(plan, purged_fraction):
+    """Return the rejection rate after a fraction of the features is purged (the paper's phi)."""
     if plan.annealing >= 0.0:
         return plan.rejection * (
-            math.exp(-plan.annealing * removed) - removed * math.exp(-plan.annealing)
+            math.exp(-plan.annealing * purged_fraction)
+            - purged_fraction * math.exp(-plan.annealing)
         )
     return (
         plan.rejection
-        * math.log(1.0 - plan.annealing * (1.0 - removed))
+        * math.log(1.0 - plan.annealing * (1.0 - purged_fraction))
         / math.log(1.0 - plan.annealing)
     )
 
 
 @copied
-def set_burst(course, plan):
-    """Length of the next bursts: the fewer features remain, the longer."""
-    clock, burst = course[0], plan.burst
-    if plan.adaptive > 0.0:
-        share = plan.adaptive * clock.kept / max(clock.seen, 1.0)
-        grown = math.ceil(plan.burst * math.log(1.0 / share)) if share > 0.0 else math.inf
-        burst = min(max(grown, 1.0), LARGEST_BURST * plan.burst)
-    clock.burst, clock.length = burst, burst * plan.bursts
+def set_burst_length(stage_array, plan):
+    """Set the length of the next bursts: it grows as fewer features remain."""
+    stage, burst = stage_array[0], plan.burst
+    if plan.burst_alpha > 0.0:
+        fraction = plan.burst_alpha * stage.n_present / max(stage.n_seen, 1.0)
+        adapted = math.ceil(plan.burst * math.log(1.0 / fraction)) if fraction > 0.0 else math.inf
+        burst = min(max(adapted, 1.0), MAX_BURST_GROWTH * plan.burst)
+    stage.burst, stage.length = burst, burst * plan.bursts_per_stage
 
 
 @copied
-def record(history, bundle, course):
-    """Write the stage down; once the pages are full, every second one is thrown out and every
-    second stage written.
+def record_stage(history, arrays, stage_array):
+    """Write the stage to the history. When the history is full, drop every second record and write
+    only every second stage from then on.
     """
-    clock, paths = course[0], bundle.paths
-    cost = mass = 0.0
-    for m in range(paths.shape[0]):
-        cost += paths[m].cost
-        mass += paths[m].mass
-        paths[m].cost = paths[m].mass = 0.0
-    if clock.stage % clock.stride != 0.0:
+    stage, path_states = stage_array[0], arrays.path_states
+    loss_sum = loss_weight = 0.0
+    for m in range(path_states.shape[0]):
+        loss_sum += path_states[m].loss_sum
+        loss_weight += path_states[m].loss_weight
+        path_states[m].loss_sum = path_states[m].loss_weight = 0.0
+    if stage.number % stage.record_stride != 0.0:
         return
-    at = int(clock.records)
-    if at == history.shape[0]:
-        at //= 2
-        for e in range(at):
+    position = int(stage.n_records)
+    if position == history.shape[0]:
+        position //= 2
+        for e in range(position):
             for field in range(history.shape[1]):
                 history[e, field] = history[2 * e + 1, field]
-        clock.stride *= 2.0
-        if clock.stage % clock.stride != 0.0:
-            clock.records = float(at)
+        stage.record_stride *= 2.0
+        if stage.number % stage.record_stride != 0.0:
+            stage.n_records = float(position)
             return
-    history[at, 0], history[at, 1], history[at, 2] = clock.stage, clock.rows, clock.kept
-    history[at, 3], history[at, 4] = clock.gravity, clock.rejection
-    history[at, 5], history[at, 6] = (cost / mass if mass > 0.0 else 0.0), clock.burst
-    clock.records = at + 1.0
+    entry = history[position]
+    entry[0], entry[1], entry[2] = stage.number, stage.rows, stage.n_present
+    entry[3], entry[4] = stage.gravity, stage.rejection
+    entry[5], entry[6] = (loss_sum / loss_weight if loss_weight > 0.0 else 0.0), stage.burst
+    stage.n_records = position + 1.0
 
 
 @copied
-def smallest(rank, bundle, shared, count):
-    """The displacement of that rank, from 1, among those counted; exact, without sorting."""
-    wanted, below = bin_holding(rank, count.bins)
-    aside = is_near(wanted, count.wanted[0])
-    count.wanted[0] = np.int64(wanted)
-    if wanted == NONE:
+def displacement_of_rank(rank, arrays, shared, counts):
+    """Return the counted displacement of that rank, from 1, without sorting."""
+    rank_bin, n_below = bin_of_rank(rank, counts.bins)
+    is_stored = is_near_bin(rank_bin, counts.gravity_bin[0])
+    counts.gravity_bin[0] = np.int64(rank_bin)
+    if rank_bin == ZERO:
         return 0.0
-    values, found = count.near, NONE  # each is written where it, or one before it, was read
-    bits, value = bundle.pool_bits, bundle.pool_value
-    if aside:
-        for share in range(np.uint64(count.bins.shape[0])):
-            start = part_of(share, count)
-            for e in range(start, start + count.near_many[share, 0]):
-                if bin_of(count.near_bits[e]) == wanted:
-                    values[found] = abs(values[e])
-                    found += ONE
+    # Each candidate is written at or before the position where it is read.
+    candidates, n_values = counts.near_gravity, ZERO
+    bits, values = arrays.pool_bits, arrays.pool_values
+    if is_stored:
+        for shard in range(np.uint64(counts.bins.shape[0])):
+            start = shard_begin(shard, counts)
+            for e in range(start, start + counts.n_near_gravity[shard, 0]):
+                if displacement_bin(counts.near_gravity_bits[e]) == rank_bin:
+                    candidates[n_values] = abs(candidates[e])
+                    n_values += ONE
     else:
-        for m in range(np.uint64(value.shape[0])):
-            for e in range(np.uint64(bundle.paths[m].pooled)):
-                if bin_of(bits[m, e]) == wanted and shared.status[bundle.pool_at[m, e]] != PURGED:
-                    values[found] = abs(value[m, e])
-                    found += ONE
-    return select(values, np.int64(found), rank - below - 1)
+        for m in range(np.uint64(values.shape[0])):
+            for e in range(np.uint64(arrays.path_states[m].n_pooled)):
+                j = arrays.pool_columns[m, e]
+                if displacement_bin(bits[m, e]) == rank_bin and shared.status[j] != PURGED:
+                    candidates[n_values] = abs(values[m, e])
+                    n_values += ONE
+    return quickselect(candidates, np.int64(n_values), rank - n_below - 1)
 
 
 @helper
-def end_stage(bundle, shared, count, course, history, plan):
-    """Once the shares are settled: add up what left, write the stage down, set rejection, gravity
-    and bursts of the next one, and empty the pools.
+def end_stage(arrays, shared, counts, stage_array, history, plan):
+    """Finish a stage after all shards are processed: add up what was purged, write the history, set
+    rejection, gravity and burst length of the next stage, and empty the pools.
     """
-    clock, paths = course[0], bundle.paths
-    remain = np.int64(0)
-    for share in range(np.uint64(count.gone.shape[0])):
-        clock.kept -= count.gone[share, 0]
-        clock.empty += count.gone[share, 1]
-        count.gone[share, 0] = count.gone[share, 1] = 0.0
-        for b in range(np.uint64(BINS)):
-            remain += np.int64(count.bins[share, b])
-    record(history, bundle, course)
-    clock.rejection = annealed(plan, 1.0 - clock.kept / max(clock.seen, 1.0))
-    clock.gravity = 0.0
-    if clock.stage >= plan.burn:
-        clock.gravity = plan.gravity
+    stage, path_states = stage_array[0], arrays.path_states
+    n_displacements = np.int64(0)
+    for shard in range(np.uint64(counts.purged.shape[0])):
+        stage.n_present -= counts.purged[shard, 0]
+        stage.purged_entries += counts.purged[shard, 1]
+        counts.purged[shard, 0] = counts.purged[shard, 1] = 0.0
+        for b in range(np.uint64(N_BINS)):
+            n_displacements += np.int64(counts.bins[shard, b])
+    record_stage(history, arrays, stage_array)
+    stage.rejection = annealed_rejection(plan, 1.0 - stage.n_present / max(stage.n_seen, 1.0))
+    stage.gravity = 0.0
+    if stage.number >= plan.burn_in_stages:
+        stage.gravity = plan.gravity
         if plan.gravity < 0.0:
-            rank = np.int64(math.ceil(clock.rejection * remain))
-            clock.gravity = smallest(rank, bundle, shared, count) if rank > 0 else 0.0
-    for m in range(np.uint64(paths.shape[0])):
-        paths[m].pooled = paths[m].done = 0.0
-        count.since[m] = NONE
-        for share in range(np.uint64(count.lists.shape[1])):
-            count.lists[m, share, 0] = 0
-    clock.inside = 0.0
-    set_burst(course, plan)
+            rank = np.int64(math.ceil(stage.rejection * n_displacements))
+            stage.gravity = displacement_of_rank(rank, arrays, shared, counts) if rank > 0 else 0.0
+    for m in range(np.uint64(path_states.shape[0])):
+        path_states[m].n_pooled = path_states[m].n_truncated = 0.0
+        counts.n_voted[m] = ZERO
+        for shard in range(np.uint64(counts.shard_entries.shape[1])):
+            counts.shard_entries[m, shard, 0] = 0
+    stage.rows_in_stage = 0.0
+    set_burst_length(stage_array, plan)

@@ -1,22 +1,23 @@
-"""Stabilized descent on rows that lie in partitions: paths vote together after a part of every
+"""Stabilized SGD on rows that lie in partitions: the paths vote together after each segment of a
 visit.
 
-The paths are dealt out to crews, as many as there are partitions with rows, or paths. In visit v
-crew c is at partition (c + v) modulo their number, so that after a sweep every path has learnt
-every row. In a visit each path walks the partition in an order of its own, in `stages` parts, each
-of which is a round: after it all crews' votes, whole numbers, are added up in a tree, and what
-leaves is told to all crews, with the rejection and the length of bursts from there on.
+The paths are divided among workers, as many as there are partitions with rows, or paths. In visit v
+worker w is at partition (w + v) modulo the number of partitions, so that after a sweep every path
+has learned from every row. In a visit each path takes the rows of the partition in its own order,
+in `stages` segments. After each segment the votes of all workers, which are integers, are added up
+in a tree, and the purged features are broadcast, with the rejection and the burst length of the
+next segment.
 
-A part has about 100 rows unless told otherwise. In parts of many more, features leave under a
-rejection that is out of date, and too many do; in parts of fewer than 25, a stage of `fit`, by
-too few votes.
+A segment has about 100 rows unless the caller sets `stages`. With many more rows, features are
+purged under an outdated rejection, and too many are; with fewer than 25, a stage of `fit`, there
+are too few votes.
 
-So what `fit` calls a stage is two things here. After `bursts_per_stage` bursts a crew sets its own
-gravity, by what its own paths have moved; features leave by the votes of a part of a visit, which
-are more than those of a few bursts: a rare feature that one path has truncated once may stay. The
-burn-in is counted in sweeps, and all sweeps are made.
+What `fit` calls a stage is therefore two things here. After `bursts_per_stage` bursts a worker sets
+its own gravity from the displacements of its own paths. Features are purged by the votes of a
+segment, which has more bursts: a rare feature that one path has truncated once may stay. The
+burn-in is counted in sweeps, and all sweeps are run.
 
-All functions go from state to state: nothing given is changed.
+All functions return new states and do not change their arguments.
 """
 
 from copy import copy, deepcopy
@@ -27,17 +28,23 @@ import numpy as np
 
 from tamis.methods.stabilized_sgd import loop_columns as columns_loop
 from tamis.methods.stabilized_sgd import loop_stage as loop
-from tamis.methods.stabilized_sgd.loop_stage import COURSE, PATH, Plan, Rows, State
-from tamis.methods.stabilized_sgd.loop_visit import close_apart, walk_apart
+from tamis.methods.stabilized_sgd.loop_partitions import end_partition_stage, run_partition_stage
+from tamis.methods.stabilized_sgd.loop_stage import (
+    PATH_STATE,
+    STAGE_STATE,
+    PathArrays,
+    RowArrays,
+    RunPlan,
+)
 from tamis.methods.stabilized_sgd.paths import NO_COUNTS, Bundle, StabilizedEngine
 from tamis.numerics.csr import Csr, frozen
 
-STAGE_ROWS = 100  # rows of a round, where nothing else is asked for
-CREW_SEED = 0x9E3779B97F4A7C15  # between the seeds of two crews
+SEGMENT_ROWS = 100  # rows of a segment, where the caller sets no number of stages
+WORKER_SEED_STEP = 0x9E3779B97F4A7C15  # difference between the seeds of two workers
 
 
 class PartitionRows(NamedTuple):
-    """Rows of a partition: targets (an output each), weights, and norms."""
+    """Rows of a partition: entries, targets (an array for each output), weights, and norms."""
 
     rows: Csr
     targets: list[np.ndarray]
@@ -46,221 +53,254 @@ class PartitionRows(NamedTuple):
 
 
 @dataclass
-class Crew:
-    """Some paths, a bundle an output; the seed of their orders; what they counted in the last
-    stage, and the rows they have learnt.
+class PathWorker:
+    """Some paths of every output, the seed of their row orders, the votes of the last segment, and
+    the number of rows learned so far.
     """
 
     bundles: list[Bundle]
     seed: int
-    tallies: "list[Tally]"
+    segment_votes: "list[SegmentVotes]"
     rows: int = 0
 
 
 class Voting(NamedTuple):
-    """How crews walk a partition in stages, and what their votes decide."""
+    """How workers learn from a partition in segments, and what their votes decide.
+
+    The functions of a vote are called by `Partitions.vote`.
+    """
 
     loss: tuple
-    plan: Plan
+    plan: RunPlan
     permuted: bool
     stages: int
     paths: int
 
-    def advance(self, crew: Crew, boards: list[Bundle], data: PartitionRows, stage: int) -> Crew:
-        """A crew after a stage, under what all paths share."""
+    def advance(
+        self, worker: PathWorker, shared: list[Bundle], data: PartitionRows, stage: int
+    ) -> PathWorker:
+        """Return a worker after a segment of a visit; `shared` is what all paths share."""
         rows, targets, weights, norms = data
-        first, last = (rows.n_rows * at // self.stages for at in (stage, stage + 1))
-        turn = np.uint64(crew.rows - first)  # rows before this visit, as `fit` has it
-        source = loop.Source(np.uint64(crew.seed), turn, self.permuted)
-        beside = (weights, norms, (first, last), self.loss, self.plan, source)
-        found = [
-            walked(bundle, board, rows, own, *beside)
-            for bundle, board, own in zip(crew.bundles, boards, targets, strict=True)
+        first, last = (rows.n_rows * k // self.stages for k in (stage, stage + 1))
+        rows_before = np.uint64(worker.rows - first)  # before this visit, as in `fit`
+        order = loop.RowOrder(np.uint64(worker.seed), rows_before, self.permuted)
+        bundles, segment_votes = [], []
+        for bundle, output_shared, output_targets in zip(
+            worker.bundles, shared, targets, strict=True
+        ):
+            arrays = (output_targets, weights, norms)
+            bundle, votes = run_segment(
+                bundle, output_shared, rows, arrays, (first, last), self.loss, self.plan, order
+            )
+            bundles.append(bundle)
+            segment_votes.append(votes)
+        return PathWorker(bundles, worker.seed, segment_votes, worker.rows + last - first)
+
+    def votes(self, worker: PathWorker) -> "list[SegmentVotes]":
+        """Return the votes of a worker's last segment."""
+        return worker.segment_votes
+
+    def merge(
+        self, left: "list[SegmentVotes]", right: "list[SegmentVotes]"
+    ) -> "list[SegmentVotes]":
+        """Return the sums of the votes of two branches."""
+        return [first.plus(second) for first, second in zip(left, right, strict=True)]
+
+    def decide(self, shared: list[Bundle], votes: "list[SegmentVotes]") -> list[Bundle]:
+        """Return what all paths share after the votes."""
+        return [
+            apply_votes(output_shared, output_votes, self.paths, self.plan)
+            for output_shared, output_votes in zip(shared, votes, strict=True)
         ]
-        bundles, tallies = (list(one) for one in zip(*found, strict=True))
-        return Crew(bundles, crew.seed, tallies, crew.rows + last - first)
-
-    def votes(self, crew: Crew) -> "list[Tally]":
-        """What a crew counted in its last stage."""
-        return crew.tallies
-
-    def merge(self, left: "list[Tally]", right: "list[Tally]") -> "list[Tally]":
-        """What two branches counted."""
-        return [one.plus(other) for one, other in zip(left, right, strict=True)]
-
-    def decide(self, boards: list[Bundle], tallies: "list[Tally]") -> list[Bundle]:
-        """What all paths share once they have voted."""
-        pairs = zip(boards, tallies, strict=True)
-        return [judged(board, tally, self.paths, self.plan) for board, tally in pairs]
 
 
 def fit_partitions(model, partitions, sweeps: int, stages: int | None) -> StabilizedEngine:
-    """The engine of a model after so many sweeps over partitions, each visit in so many stages."""
+    """Return the engine of a model after some sweeps over partitions, each visit in `stages`
+    segments.
+    """
     counts, paths = partitions.counts, model.n_paths
     outputs, width = counts.targets.outputs, len(counts.columns)
-    stages = stages or -(-max(partitions.rows) // STAGE_ROWS)
+    stages = stages or -(-max(partitions.rows) // SEGMENT_ROWS)
     plan = model._plan(0, resampled=not model.shuffle)
-    burn = round(model._setting().burn_in * len(partitions) * stages)
-    plan = plan._replace(burn=float(max(1, burn) if plan.gravity < 0.0 else burn))
+    burn_in = round(model._setting().burn_in * len(partitions) * stages)
+    burn_in = max(1, burn_in) if plan.gravity < 0.0 else burn_in
+    plan = plan._replace(burn_in_stages=float(burn_in))
     voting = Voting(model._loss(), plan, model.shuffle, stages, paths)
     engine = StabilizedEngine(paths, width, outputs, model._seed())
-    shares = np.array_split(np.arange(paths), min(paths, len(partitions)))
-    crews = [
-        Crew(
-            [Bundle(len(own), width) for _ in range(outputs)],
-            (engine.seed + c * CREW_SEED) % 2**64,
+    worker_paths = np.array_split(np.arange(paths), min(paths, len(partitions)))
+    workers = [
+        PathWorker(
+            [Bundle(len(path_numbers), width) for _ in range(outputs)],
+            (engine.seed + w * WORKER_SEED_STEP) % 2**64,
             [],
         )
-        for c, own in enumerate(shares)
+        for w, path_numbers in enumerate(worker_paths)
     ]
-    boards = [board_of(counts.columns, plan) for _ in range(outputs)]
+    shared = [initial_shared(counts.columns, plan) for _ in range(outputs)]
     weights = getattr(model, "class_weight", None)
-    crews, boards = partitions.prepared(prepare, outputs).vote(
-        crews,
-        boards,
+    workers, shared = partitions.prepared(prepare, outputs).vote(
+        workers,
+        shared,
         voting,
         sweeps * len(partitions),
-        lambda boards: f"{max(int(board.clock.kept) for board in boards):,} features",
-        # Not where a class weighs nothing.
+        lambda shared: f"{max(int(one.stage.n_present) for one in shared):,} features",
+        # Rows of a class of weight 0 are not counted.
         counted=not isinstance(weights, dict) or all(weights.values()),
     )
     engine.bundles = [
-        whole(board, [crew.bundles[c] for crew in crews]) for c, board in enumerate(boards)
+        concatenate_paths(output_shared, [worker.bundles[c] for worker in workers])
+        for c, output_shared in enumerate(shared)
     ]
     return engine
 
 
 def prepare(data: Any, outputs: int) -> PartitionRows:
-    """Rows of a partition as paths walk them."""
+    """Return the rows of a partition with targets for each output, and norms."""
     rows, columns, weights, *_ = data
     norms = np.empty(rows.n_rows)
-    columns_loop.measure(*rows[:3], norms, NO_COUNTS)
+    columns_loop.measure_rows(*rows[:3], norms, NO_COUNTS)
     if columns.shape[1] < outputs:
         targets = [np.where(columns[:, 0] == c, 1.0, -1.0) for c in range(outputs)]
     else:
         targets = [np.ascontiguousarray(columns[:, c]) for c in range(outputs)]
-    return PartitionRows(rows, [frozen(one) for one in targets], weights, frozen(norms))
+    targets = [frozen(output_targets) for output_targets in targets]
+    return PartitionRows(rows, targets, weights, frozen(norms))
 
 
 # --------------------------------------------------------------------------- one output
 
 
-class Tally(NamedTuple):
-    """What paths count: of the columns that remain the bursts that met and kept them, loss and
-    weight of the rows, how many these are, and the gravity, over all paths.
+class SegmentVotes(NamedTuple):
+    """Votes of a segment: for each present column the bursts that met it and those that it
+    survived; sum and weight of the losses, number of rows, and gravity, summed over the paths.
     """
 
     votes: np.ndarray
-    cost: float
-    mass: float
+    loss_sum: float
+    loss_weight: float
     rows: int
     gravity: float
 
-    def plus(self, other: "Tally") -> "Tally":
-        """Both together."""
-        return Tally(
+    def plus(self, other: "SegmentVotes") -> "SegmentVotes":
+        """Return the sum of both."""
+        return SegmentVotes(
             self.votes + other.votes,
-            self.cost + other.cost,
-            self.mass + other.mass,
+            self.loss_sum + other.loss_sum,
+            self.loss_weight + other.loss_weight,
             self.rows + other.rows,
             self.gravity + other.gravity,
         )
 
 
-def board_of(counts: np.ndarray, plan: Plan) -> Bundle:
-    """What the paths share before they begin: a bundle without paths, of the columns that occur."""
-    board = Bundle(0, len(counts))
-    board.status[counts > 0] = loop.PRESENT
-    board.begun(plan)
-    board.clock.kept = board.clock.seen = float(np.count_nonzero(counts))
-    return board.relocated(_present(board))
-
-
-def _present(board: Bundle) -> np.ndarray:
-    return np.flatnonzero(board.status == loop.PRESENT).astype(np.uint32)
-
-
-def walked(
-    crew: Bundle, board: Bundle, rows: Csr, targets, weights, norms, span: tuple, loss, plan: Plan,
-    source,
-) -> tuple[Bundle, Tally]:  # fmt: skip
-    """Some paths after a span of rows, each in an order of its own, under a board, and what they
-    counted; nothing given is changed.
+def initial_shared(counts: np.ndarray, plan: RunPlan) -> Bundle:
+    """Return what the paths share at the start: a bundle without paths, of the columns that have
+    entries.
     """
-    crew = deepcopy(crew).relocated(board.columns)
-    clock, shared, many = crew.clock, board.clock, len(crew.paths)
-    for name in ("stage", "rejection", "burst", "length"):
-        setattr(clock, name, getattr(shared, name))
-    if not shared.stage:
-        clock.gravity = shared.gravity
-    (data, indices, indptr), room = kept_entries(rows, board.columns, int(clock.length))
-    pool_at, pool_value = np.empty((many, room), np.uint32), np.empty((many, room))
-    own, before = crew.own, clock.rows
-    state = State(crew.state, crew.meets, own, pool_at, pool_value, pool_value.view(np.uint64))
-    votes = np.zeros((len(board.columns), 2), np.int64)
-    lists, values = np.empty((many, 1, room + 1), np.uint32), np.empty(many * room)
-    walk_apart(
-        Rows(data, indices, indptr, targets, weights, norms), *map(np.uint64, span), state, lists,
-        values, votes, crew.course.view(COURSE), loss, plan, source,
+    shared = Bundle(0, len(counts))
+    shared.status[counts > 0] = loop.PRESENT
+    shared.start(plan)
+    shared.stage.n_present = shared.stage.n_seen = float(np.count_nonzero(counts))
+    return shared.with_columns(_present_columns(shared))
+
+
+def _present_columns(shared: Bundle) -> np.ndarray:
+    return np.flatnonzero(shared.status == loop.PRESENT).astype(np.uint32)
+
+
+def run_segment(
+    bundle: Bundle, shared: Bundle, rows: Csr, row_data: tuple, span: tuple, loss, plan: RunPlan,
+    order,
+) -> tuple[Bundle, SegmentVotes]:  # fmt: skip
+    """Return some paths after a span of rows, each in its own order, and their votes; `row_data`
+    are targets, weights and norms.
+    """
+    bundle = deepcopy(bundle).with_columns(shared.columns)
+    stage, n_paths = bundle.stage, len(bundle.paths)
+    for name in ("number", "rejection", "burst", "length"):
+        setattr(stage, name, getattr(shared.stage, name))
+    if not shared.stage.number:
+        stage.gravity = shared.stage.gravity
+    entries, capacity = select_columns(rows, shared.columns, int(stage.length))
+    pool_columns = np.empty((n_paths, capacity), np.uint32)
+    pool_values = np.empty((n_paths, capacity))
+    path_states, rows_before = bundle.path_states, stage.rows
+    arrays = PathArrays(
+        bundle.state, bundle.meets, path_states, pool_columns, pool_values,
+        pool_values.view(np.uint64),
     )  # fmt: skip
-    cost, mass = float(own["cost"].sum()), float(own["mass"].sum())
-    own["cost"] = own["mass"] = 0.0
-    told = Tally(votes, cost, mass, int(clock.rows - before) * many, float(clock.gravity) * many)
-    return crew, told
+    votes = np.zeros((len(shared.columns), 2), np.int64)
+    shard_entries = np.empty((n_paths, 1, capacity + 1), np.uint32)
+    buffer = np.empty(n_paths * capacity)
+    run_partition_stage(
+        RowArrays(*entries, *row_data), *map(np.uint64, span), arrays, shard_entries, buffer,
+        votes, bundle.course.view(STAGE_STATE), loss, plan, order,
+    )  # fmt: skip
+    loss_sum = float(path_states["loss_sum"].sum())
+    loss_weight = float(path_states["loss_weight"].sum())
+    path_states["loss_sum"] = path_states["loss_weight"] = 0.0
+    n_rows = int(stage.rows - rows_before) * n_paths
+    gravity = float(stage.gravity) * n_paths
+    return bundle, SegmentVotes(votes, loss_sum, loss_weight, n_rows, gravity)
 
 
-def kept_entries(rows: Csr, columns: np.ndarray, length: int) -> tuple[tuple, int]:
-    """Entries of the columns that remain, under new numbers; and room for those of so many rows."""
-    place = np.full(rows.n_features, len(columns), rows.indices.dtype)
-    place[columns] = np.arange(len(columns))
+def select_columns(rows: Csr, columns: np.ndarray, length: int) -> tuple[tuple, int]:
+    """Return the entries of some columns, renumbered, and the pool capacity for `length` rows."""
+    new_index = np.full(rows.n_features, len(columns), rows.indices.dtype)
+    new_index[columns] = np.arange(len(columns))
     data, indices = np.empty_like(rows.data), np.empty_like(rows.indices)
     indptr = np.zeros(len(rows.indptr), np.uint64)
-    used = columns_loop.compact(
-        *rows[:3], place, rows.indices.dtype.type(len(columns)), data, indices, indptr
+    n_entries = int(
+        columns_loop.compact_columns(
+            *rows[:3], new_index, rows.indices.dtype.type(len(columns)), data, indices, indptr
+        )
     )
-    near = (frozen(data[: int(used)]), frozen(indices[: int(used)]), frozen(indptr))
+    entries = (frozen(data[:n_entries]), frozen(indices[:n_entries]), frozen(indptr))
     lengths = np.diff(indptr).astype(np.int64)
     cut = max(len(lengths) - length, 0)
-    most = int((np.partition(lengths, cut)[cut:] if cut else lengths).sum())
-    return near, most + 1  # the loop writes before it knows whether an entry is new
+    capacity = int((np.partition(lengths, cut)[cut:] if cut else lengths).sum())
+    return entries, capacity + 1  # the loop writes an entry before it checks whether it is new
 
 
-def judged(board: Bundle, tally: Tally, paths: int, plan: Plan) -> Bundle:
-    """The board once all paths have voted: what leaves, and what is in force next."""
-    board = deepcopy(board)
-    clock: Any = board.clock
-    clock.stage += 1.0
-    clock.rows += tally.rows / paths
-    if clock.stage > plan.burn:
-        _purge(board, tally.votes.astype(float), plan)
-    told = np.zeros((1, 8))
-    own = told.view(PATH)[:, 0]
-    own["cost"], own["mass"] = tally.cost, tally.mass
-    none = np.zeros((1, 0))
-    at, bits = none.astype(np.uint32), none.view(np.uint64)
-    ghost = State(none, none.astype(np.uint16), own, at, none, bits)  # it has all the loss
-    close_apart(ghost, board.course.view(COURSE), board.history, plan)
-    clock.gravity = tally.gravity / paths
-    return board.relocated(_present(board))
+def apply_votes(shared: Bundle, votes: SegmentVotes, paths: int, plan: RunPlan) -> Bundle:
+    """Return what the paths share after a vote: the present columns, and the next stage."""
+    shared = deepcopy(shared)
+    stage: Any = shared.stage
+    stage.number += 1.0
+    stage.rows += votes.rows / paths
+    if stage.number > plan.burn_in_stages:
+        _purge(shared, votes.votes.astype(float), plan)
+    # A single path with all the losses, for the history.
+    path_states = np.zeros((1, 8)).view(PATH_STATE)[:, 0]
+    path_states["loss_sum"], path_states["loss_weight"] = votes.loss_sum, votes.loss_weight
+    empty = np.zeros((1, 0))
+    arrays = PathArrays(
+        empty, empty.astype(np.uint16), path_states, empty.astype(np.uint32), empty,
+        empty.view(np.uint64),
+    )  # fmt: skip
+    end_partition_stage(arrays, shared.course.view(STAGE_STATE), shared.history, plan)
+    stage.gravity = votes.gravity / paths
+    return shared.with_columns(_present_columns(shared))
 
 
-def _purge(board: Bundle, votes: np.ndarray, plan: Plan) -> None:
-    """Purge what too few bursts kept; too few votes are carried over."""
-    ballots, voted = board.ballots, votes[:, 0] > 0.0
-    ballots[:, 2:] += votes
-    votes = votes + ballots[:, :2]
-    sure = voted & (votes[:, 0] >= max(plan.min_votes, 1.0))
-    ballots[voted, :2] = np.where(sure[voted, None], 0.0, votes[voted])
-    gone = sure & (votes[:, 1] < plan.purge * votes[:, 0])
-    board.status[board.columns[gone]] = loop.PURGED
-    board.clock.kept -= float(np.count_nonzero(gone))
+def _purge(shared: Bundle, votes: np.ndarray, plan: RunPlan) -> None:
+    """Purge the columns that survived too few bursts; too few votes are carried over."""
+    vote_counts, has_votes = shared.ballots, votes[:, 0] > 0.0
+    vote_counts[:, 2:] += votes
+    votes = votes + vote_counts[:, :2]
+    is_judged = has_votes & (votes[:, 0] >= max(plan.min_votes, 1.0))
+    carried_over = np.where(is_judged[has_votes, None], 0.0, votes[has_votes])
+    vote_counts[has_votes, :2] = carried_over
+    is_purged = is_judged & (votes[:, 1] < plan.purge * votes[:, 0])
+    shared.status[shared.columns[is_purged]] = loop.PURGED
+    shared.stage.n_present -= float(np.count_nonzero(is_purged))
 
 
-def whole(board: Bundle, crews: list[Bundle]) -> Bundle:
-    """All paths in one bundle, as a model holds them."""
-    found, crews = copy(board), [crew.relocated(board.columns) for crew in crews]
-    found.course = board.course.copy()
-    found.clock.rows = crews[0].clock.rows  # the same for all of them, and a whole number
+def concatenate_paths(shared: Bundle, bundles: list[Bundle]) -> Bundle:
+    """Return one bundle with the paths of several, and what they share."""
+    merged = copy(shared)
+    bundles = [bundle.with_columns(shared.columns) for bundle in bundles]
+    merged.course = shared.course.copy()
+    merged.stage.rows = bundles[0].stage.rows  # an integer, equal for all of them
     for name in ("state", "meets", "paths", "pool_at", "pool_value"):
-        setattr(found, name, np.concatenate([getattr(crew, name) for crew in crews]))
-    return found
+        setattr(merged, name, np.concatenate([getattr(bundle, name) for bundle in bundles]))
+    return merged

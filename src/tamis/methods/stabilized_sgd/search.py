@@ -1,4 +1,4 @@
-"""Stabilized models that tune themselves inside their training rows."""
+"""Stabilized models that tune their parameters by cross-validation."""
 
 import warnings
 from itertools import product
@@ -15,33 +15,33 @@ from tamis.base.parameters import ARRAY, NUMBER, TermLike, estimator, loss_param
 from tamis.base.scores import default_scoring, one_standard_error_of_folds, row_losses
 from tamis.base.splits import make_folds
 from tamis.base.validation import take_matrix, take_weights
-from tamis.methods.stabilized_sgd.stream import Setting, Stabilized
+from tamis.methods.stabilized_sgd.stream import Stabilized, StabilizedSetting
 from tamis.system.schema import count, early, number, one_of, plain, record
 
-# A logistic path truncates like a hinge path, hence sparsely, only where its steps are very long;
-# squared losses diverge there.
-_LONG, _SHORT = (1.0, 16.0, 4096.0), (0.25, 1.0)
-_TUNED = Setting._fields[:-1]  # all but `eta`
-_FACTORS = "Step sizes to try, as multiples of the automatic one."
+# A logistic path becomes as sparse as a hinge path only with very long steps, with which squared
+# losses diverge.
+_CLASSIFIER_ETA_FACTORS, _ETA_FACTORS = (1.0, 16.0, 4096.0), (0.25, 1.0)
+_TUNED = StabilizedSetting._fields[:-1]  # all but `eta`
+_ETA_FACTORS_SENTENCE = "Step sizes to try, as multiples of the automatic one."
 
 
 @estimator(kw_only=True)
 class StabilizedSearch(Stabilized):
-    r"""Stabilized models with grids in place of the constants that must be tuned.
+    r"""Stabilized models with grids of the parameters that must be tuned.
 
-    Choose this {kind} over `StabilizedSGD{Kind}` whenever sparsity matters: what its parameters do
-    depends on the data. It costs a fit for each fold of each combination, more than a hundred with
-    the default grids. A stream cannot be cut into folds: tune on a first part, and go on with
-    `StabilizedSGD{Kind}`.
+    Choose this {kind} over `StabilizedSGD{Kind}` whenever sparsity matters: the effect of the
+    parameters depends on the data. It costs a fit for each fold of each combination, more than a
+    hundred with the default grids. A stream cannot be split into folds: tune on its first rows, and
+    continue with `StabilizedSGD{Kind}`.
 
     Fits `StabilizedSGD{Kind}` with every combination of the four grids on folds of the training
-    rows, takes the sparsest setting whose held-out error (the squared one of numbers) is within
+    rows, takes the sparsest setting with a held-out error (of numbers the squared error) within
     `se` standard errors of the lowest,
 
     .. math:: \bar e(\theta) \le \min_\theta \bar e(\theta) + s \cdot \mathrm{s.e.} ,
 
-    and fits all rows with it. Independent fits go through joblib, whose backends (loky, dask, ray)
-    may carry them elsewhere.
+    and fits all rows with it. Independent fits run through joblib with any backend (loky, dask,
+    ray).
 
     {parameters}
 
@@ -49,7 +49,7 @@ class StabilizedSearch(Stabilized):
 
     See Also
     --------
-    StabilizedSGD{Kind} : The model itself, with its parameters.
+    StabilizedSGD{Kind} : The model with fixed parameters.
 
     References
     ----------
@@ -57,7 +57,7 @@ class StabilizedSearch(Stabilized):
     Learning Research 18, 2017.
     """
 
-    eta_factors: Any = parameter(_SHORT, [ARRAY], _FACTORS)
+    eta_factors: Any = parameter(_ETA_FACTORS, [ARRAY], _ETA_FACTORS_SENTENCE)
     burn_ins: Any = parameter((1.0, 2.0), [ARRAY], "Burn-ins to try.")
     rejections: Any = parameter((0.7, 0.95), [ARRAY], "Rejections to try.")
     purges: Any = parameter((0.5, 0.7, 0.9), [ARRAY], "Purges to try.")
@@ -84,17 +84,17 @@ class StabilizedSearch(Stabilized):
         best_params_ : dict
             The chosen ``eta_factor``, ``burn_in``, ``rejection`` and ``purge``.
         best_index_ : int
-            Its place in `cv_results_`.
+            Its index in `cv_results_`.
         cv_results_ : dict
             ``params`` (list of dict), ``split_test_loss`` (settings, folds), ``mean_test_loss``,
-            ``mean_kept`` and ``limit``, the highest loss allowed. The loss is the share of wrong
-            predictions, or the squared error."""
+            ``mean_kept`` (number of features) and ``limit``, the highest loss allowed. The loss is
+            the fraction of wrong predictions, or the squared error."""
 
-    def _setting(self) -> Setting:
-        return Setting(**self.best_params_)
+    def _setting(self) -> StabilizedSetting:
+        return StabilizedSetting(**self.best_params_)
 
     def _fit(self, X, y, sample_weight):
-        """Check, search, refit."""
+        """Validate, search, and fit all rows."""
         self._validate_params()
         rows = take_matrix(self, X, reset=True)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
@@ -103,54 +103,54 @@ class StabilizedSearch(Stabilized):
         return self._fit_all(X, y, sample_weight)
 
     def _fit_all(self, X, y, sample_weight):
-        """A fit of all rows with the setting of `best_params_`."""
+        """Fit all rows with the setting of `best_params_`."""
         return super()._fit(X, y, sample_weight)
 
     def _search(self, X, y, weights) -> None:
         """Fill `cv_results_` and `best_params_`."""
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        # Drawn once: every setting walks the same orders, and a generator handed in is not used up
-        # by the search.
+        # The seed is drawn once, so that every setting has the same row orders.
         candidate = clone(self).set_params(n_jobs=1, random_state=self._seed(), verbose=False)
         grids = (self.eta_factors, self.burn_ins, self.rejections, self.purges)
         settings = [dict(zip(_TUNED, values, strict=True)) for values in product(*grids)]
         present = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         folds = make_folds(self.cv, len(y), y[present], stratify=is_classifier(self), rows=present)
         tasks = (
-            delayed(_judge)(candidate, setting, X, y, weights, *fold)
+            delayed(_evaluate_fold)(candidate, setting, X, y, weights, *fold)
             for setting in settings
             for fold in folds
         )
-        found = np.array(Parallel(n_jobs=self.n_jobs)(tasks)).reshape(len(settings), len(folds), 2)
-        losses, kept = found[:, :, 0], found[:, :, 1].mean(axis=1)
-        means = losses.mean(axis=1)
-        if not np.isfinite(means.min()):
+        results = np.array(Parallel(n_jobs=self.n_jobs)(tasks))
+        results = results.reshape(len(settings), len(folds), 2)
+        losses, mean_support = results[:, :, 0], results[:, :, 1].mean(axis=1)
+        mean_losses = losses.mean(axis=1)
+        if not np.isfinite(mean_losses.min()):
             raise FloatingPointError(
                 f"{type(self).__name__}: the loss became infinite or nan under every setting; the "
                 "steps are too long for this data. "
                 "Use smaller eta_factors, or scale the columns and the row weights."
             )
-        self.best_index_, limit = one_standard_error_of_folds(losses, kept, self.se)
+        self.best_index_, limit = one_standard_error_of_folds(losses, mean_support, self.se)
         self.best_params_ = settings[self.best_index_]
         self.cv_results_ = {
             "params": settings,
             "split_test_loss": losses,
-            "mean_test_loss": means,
-            "mean_kept": kept,
+            "mean_test_loss": mean_losses,
+            "mean_kept": mean_support,
             "limit": limit,
         }
 
 
-def _judge(candidate: StabilizedSearch, setting: dict, X, y, weights, train, test):
-    """Held-out loss of one setting on one fold, and the number of features kept."""
+def _evaluate_fold(candidate: StabilizedSearch, setting: dict, X, y, weights, train, test):
+    """Return the held-out loss of one setting on one fold, and the number of features."""
     model = clone(candidate)
     model.best_params_ = setting
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an empty model is an answer here
+        warnings.simplefilter("ignore")  # an empty model is a valid result here
         try:
             model._fit_all(X[train], y[train], None if weights is None else weights[train])
         except FloatingPointError:
-            # Steps too long for this data: the worst of all settings, not the end of the search.
+            # The steps are too long for this data: the worst setting, but no error of the search.
             return np.inf, X.shape[1]
     losses = row_losses(y[test], model.predict(X[test]), default_scoring(is_classifier(model)))
     loss = float(np.average(losses, weights=None if weights is None else weights[test]))
@@ -168,8 +168,8 @@ class StabilizedSGDClassifierCV(LikelyClassifier, StabilizedSearch):
     >>> from tamis import StabilizedSGDClassifierCV
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=600, n_features=1000, random_state=0)
-    >>> given = {"n_paths": 8, "max_iter": 5, "cv": 3, "random_state": 0}
-    >>> model = StabilizedSGDClassifierCV(loss="hinge", burn_ins=(1.0,), **given).fit(X, y)
+    >>> options = {"n_paths": 8, "max_iter": 5, "cv": 3, "random_state": 0}
+    >>> model = StabilizedSGDClassifierCV(loss="hinge", burn_ins=(1.0,), **options).fit(X, y)
     >>> sorted(model.best_params_)
     ['burn_in', 'eta_factor', 'purge', 'rejection']
     >>> len(model.cv_results_["params"])
@@ -177,7 +177,7 @@ class StabilizedSGDClassifierCV(LikelyClassifier, StabilizedSearch):
     """
 
     loss: TermLike = loss_parameter("logistic")
-    eta_factors: Any = parameter(_LONG, [ARRAY], _FACTORS)
+    eta_factors: Any = parameter(_CLASSIFIER_ETA_FACTORS, [ARRAY], _ETA_FACTORS_SENTENCE)
 
 
 @estimator(kw_only=True)
@@ -193,8 +193,8 @@ class StabilizedSGDRegressorCV(Regressor, StabilizedSearch):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 50))
     >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=300)
-    >>> given = {"n_paths": 8, "max_iter": 5, "cv": 3, "random_state": 0}
-    >>> model = StabilizedSGDRegressorCV(burn_ins=(1.0,), **given).fit(X, y)
+    >>> options = {"n_paths": 8, "max_iter": 5, "cv": 3, "random_state": 0}
+    >>> model = StabilizedSGDRegressorCV(burn_ins=(1.0,), **options).fit(X, y)
     >>> model.support_[:2].tolist()
     [0, 1]
     """

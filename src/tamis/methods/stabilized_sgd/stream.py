@@ -1,6 +1,4 @@
-"""What the stabilized models share: parameters, passes, streams, and the attributes that show a
-fit.
-"""
+"""Base class of the stabilized models: parameters, passes, streams, and fitted attributes."""
 
 import math
 from numbers import Integral, Real
@@ -24,8 +22,8 @@ from tamis.base.parameters import (
 )
 from tamis.base.validation import warn_user
 from tamis.methods.stabilized_sgd import loop_stage as loop
-from tamis.methods.stabilized_sgd.fit import Fitting, longest
-from tamis.methods.stabilized_sgd.loop_columns import measure
+from tamis.methods.stabilized_sgd.fit import Fitting, max_stage_entries
+from tamis.methods.stabilized_sgd.loop_columns import measure_rows
 from tamis.methods.stabilized_sgd.paths import NO_COUNTS, Bundle, StabilizedEngine
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
@@ -33,18 +31,19 @@ from tamis.system.progress import Progress
 from tamis.system.schema import part
 from tamis.system.threads import count_threads
 
-# Automatic steps where the slope is bounded (hinge, logistic), in units of 1 / (norm of a row)^2.
-BOLD_ETA = 16.0
-# Where it grows with the error, in units of 1 / (curvature of the loss) / (norm of a row)^2.
-CALM_ETA = 0.5
-# Share of stored entries that purged features may hold before the matrix is made smaller.
-COMPACTION = 0.2
-# Rows that count as a pass for the burn-in of a stream, whose length nobody knows.
-STREAM_PASS = 1000
+# Automatic steps for losses with a bounded gradient (hinge, logistic), in units of
+# 1 / (norm of a row)^2.
+BOUNDED_GRADIENT_ETA = 16.0
+# For other losses, in units of 1 / (curvature of the loss) / (norm of a row)^2.
+UNBOUNDED_GRADIENT_ETA = 0.5
+# Fraction of stored entries in purged columns above which the matrix is compacted.
+MAX_PURGED_FRACTION = 0.2
+# Rows that count as a pass for the burn-in of a stream, whose length is unknown.
+STREAM_PASS_ROWS = 1000
 
 
-class Setting(NamedTuple):
-    """What a search tunes; no `eta` is the automatic one times `eta_factor`."""
+class StabilizedSetting(NamedTuple):
+    """Parameters that a search tunes; where `eta` is None, the automatic one times `eta_factor`."""
 
     eta_factor: float
     burn_in: float
@@ -54,106 +53,107 @@ class Setting(NamedTuple):
 
 
 class StabilizedModel(NamedTuple):
-    """What a walk over the rows of a stream takes."""
+    """Loss and plan of a pass over the rows of a stream."""
 
     loss: tuple
-    plan: loop.Plan
+    plan: loop.RunPlan
 
 
 @estimator(kw_only=True)
 class Stabilized(LinearStream):
-    """Base of the stabilized models and of those that tune themselves; `_setting` says where each
-    has its step size, burn-in, rejection and purge.
+    """Base of the stabilized models and of those that tune themselves.
+
+    A subclass has `_setting`, which returns step size, burn-in, rejection and purge.
     """
 
     n_paths: int = parameter(
         16,
         [COUNT],
-        "Paths of descent that vote together. In `fit` each has its own order of the rows; in a "
-        "stream the rows keep theirs, and each path counts each row a Poisson(1) number of times "
-        "(a bootstrap of the stream), drawn from (seed, path, row number).",
+        "Number of paths that vote together. In `fit` each has its own order of the rows; in a "
+        "stream the rows keep their order, and each path counts each row a Poisson(1) number of "
+        "times (a bootstrap of the stream), drawn from (seed, path, row number).",
     )
     burst: int = parameter(
         5,
         [Interval(Integral, 1, 3000, closed="both")],
-        "Rows between two truncations of a path.",
+        "Number of rows between two truncations of a path.",
     )
-    bursts_per_stage: int = parameter(5, [COUNT], "Bursts between two votes of all paths.")
+    bursts_per_stage: int = parameter(5, [COUNT], "Number of bursts between two votes.")
     annealing: float = parameter(
         0.0,
         [Real],
-        "How the rejection falls as features leave: 0 in a straight line, below 0 later, above 0 "
+        "How the rejection falls as features are purged: 0 linearly, below 0 later, above 0 "
         "earlier.",
     )
     min_votes: int = parameter(
         1,
         [COUNT],
-        "Least number of votes by which a feature is judged: bursts that met it, over all paths. "
+        "Smallest number of votes for a purge: bursts that met the feature, over all paths. "
         "Fewer are carried over to the next stage.",
     )
     adaptive_burst: float | None = parameter(
         None,
         [Interval(Real, 0, 1, closed="right"), None],
-        "Alpha in (0, 1]: bursts become ``ceil(burst * log(1 / (alpha * share of features that "
-        "remain)))`` rows long, at most 20 times `burst`. None keeps them as they are; from 1/e "
-        "(0.37) downwards they never become shorter.",
+        "Alpha in (0, 1]: bursts become ``ceil(burst * log(1 / (alpha * fraction of features "
+        "that remain)))`` rows long, at most 20 times `burst`. With None the length is constant; "
+        "with at most 1/e (0.37) bursts never become shorter.",
     )
     gravity: float | str = parameter(
         "adaptive",
         [NUMBER, one_of("adaptive")],
-        "Pull towards zero for each row of the burst that has the feature, in units of the "
-        "weights. A number is used as it is.",
+        "Shrinkage of a weight for each row of the burst that has the feature. A number is used "
+        "as it is.",
     )
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to learn an intercept; it is never truncated."
     )
-    max_iter: int = parameter(20, [COUNT], "Most passes of a path over the data in `fit`.")
+    max_iter: int = parameter(20, [COUNT], "Largest number of passes of a path in `fit`.")
     tol: float | None = parameter(
         1e-3,
         [NUMBER, None],
-        "`fit` ends when a pass after the burn-in purged nothing and moved the mean weights by at "
-        "most `tol` times their norm. Steps of constant size seldom get so quiet: to use all "
-        "passes is the rule, and no warning is given. None runs all passes.",
+        "`fit` ends when a pass after the burn-in purged nothing and changed the mean weights by "
+        "at most `tol` times their norm. With steps of constant size this is rare: most fits use "
+        "all passes, without a warning. None runs all passes.",
     )
     shuffle: bool = parameter(
         True,
         [BOOL],
-        "Whether each path of `fit` walks the rows in an order of its own, a new one each pass. "
-        "If not, `fit` walks them like a stream.",
+        "Whether each path of `fit` takes the rows in its own order, a new one in each pass. If "
+        "not, `fit` takes them like a stream.",
     )
     n_jobs: int | None = parameter(
-        None, [Integral, None], "Threads over the paths; the result does not depend on it."
+        None, [Integral, None], "Number of threads; the result does not depend on it."
     )
     random_state: Seed = parameter(None, [RANDOM], "Seed of the orders and of the row weights.")
     _contents: ClassVar[dict] = {"_engine": part(StabilizedEngine, "columns", "outputs")}
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
-            Weights, the mean of all paths, an open burst truncated; zeros are exact. A regressor
-            with one target has shape (n_features,).
+            Weights, the mean of all paths, with the present burst truncated; zeros are exact. A
+            regressor with one target has shape (n_features,).
         support_ : ndarray of int
-            Indices of the kept features; for several outputs the union.
+            Indices of the selected features; for several outputs the union.
         selection_probability_ : ndarray, shaped like `coef_`
-            Share of the bursts since the burn-in, over all paths, that met a feature and left its
-            weight nonzero. 0 for purged and for unseen features, 1 for those that no such burst
-            has met yet.
+            Fraction of the bursts with the feature since the burn-in, over all paths, that left
+            its weight nonzero. 0 for purged and for unseen features, 1 for those that no such
+            burst has met yet.
         paths_ : ndarray of shape (n_paths, n_outputs, n_features)
-            Weights of each path, made on demand.
+            Weights of each path, computed on each access.
         history_ : list of dict
-            Per output and stage: rows walked by a path, features kept, gravity and rejection in
-            force, mean loss of each row before it was learnt, burst. A long run keeps every
-            second, fourth, ... stage, 1024 at most an output.
+            For each output and stage: rows of a path, number of features, gravity and rejection,
+            mean loss of each row before it was learned, burst. A long run keeps every second,
+            fourth, ... stage, at most 1024 for each output.
         n_stages_ : int
-            Stages ended.
+            Number of finished stages.
         t_ : int
-            Rows of weight above 0 that a path has walked.
+            Number of rows of weight above 0 that each path has learned.
         resolved_params_ : dict
-            The step size and each output's gravity as they stand."""
+            Present step size, and gravity of each output."""
 
-    _ordered = True  # votes are yes or no, and rounding would decide some of them
+    _ordered = True  # rounding errors would decide some votes
 
     # ------------------------------------------------------------------ parameters for the loop
-    def _setting(self) -> Setting:
-        """The constants that a search tunes."""
+    def _setting(self) -> StabilizedSetting:
+        """Return the parameters that a search tunes."""
         raise NotImplementedError
 
     def _loss(self):
@@ -163,40 +163,42 @@ class Stabilized(LinearStream):
         return count_threads(self.n_jobs)
 
     def _model(self) -> StabilizedModel:
-        plan = self._plan(STREAM_PASS, resampled=True)
-        return StabilizedModel(self._loss(), plan._replace(compaction=math.inf))
+        plan = self._plan(STREAM_PASS_ROWS, resampled=True)
+        return StabilizedModel(self._loss(), plan._replace(max_purged_fraction=math.inf))
 
-    def _plan(self, pass_rows: int, resampled: bool) -> loop.Plan:
-        """The parameters as the loop takes them, for passes of so many rows."""
-        setting, adaptive = self._setting(), isinstance(self.gravity, str)
-        burn = round(setting.burn_in * pass_rows / (self.burst * self.bursts_per_stage))
-        return loop.Plan(
+    def _plan(self, pass_rows: int, resampled: bool) -> loop.RunPlan:
+        """Return the parameters of the loop, for passes of `pass_rows` rows."""
+        setting, is_adaptive = self._setting(), isinstance(self.gravity, str)
+        stage_rows = self.burst * self.bursts_per_stage
+        burn_in_stages = round(setting.burn_in * pass_rows / stage_rows)
+        if is_adaptive:
+            burn_in_stages = max(1, burn_in_stages)
+        return loop.RunPlan(
             burst=float(self.burst),
-            bursts=float(self.bursts_per_stage),
+            bursts_per_stage=float(self.bursts_per_stage),
             rejection=float(setting.rejection),
             annealing=float(self.annealing),
             purge=float(setting.purge),
-            burn=float(max(1, burn) if adaptive else burn),
+            burn_in_stages=float(burn_in_stages),
             min_votes=float(self.min_votes),
-            adaptive=float(self.adaptive_burst or 0.0),
-            gravity=-1.0 if adaptive else float(self.gravity),
+            burst_alpha=float(self.adaptive_burst or 0.0),
+            gravity=-1.0 if is_adaptive else float(self.gravity),
             eta=self._eta(setting),
-            automatic=float(setting.eta is None),
+            is_automatic=float(setting.eta is None),
             intercept=float(self.fit_intercept),
             resampled=float(resampled and self.n_paths > 1),
-            compaction=COMPACTION,
+            max_purged_fraction=MAX_PURGED_FRACTION,
         )
 
-    def _eta(self, setting: Setting) -> float:
-        """Size of the steps, an automatic one in units of 1 / (norm of a row)^2: constant, so
-        larger than a falling schedule begins with.
-        """
+    def _eta(self, setting: StabilizedSetting) -> float:
+        """Return the constant step size; an automatic one is in units of 1 / (norm of a row)^2."""
         if setting.eta is not None:
             return float(setting.eta)
-        bend = self._loss().hessian_bound()
-        if is_classifier(self) and not 0.25 < bend < math.inf:
-            return BOLD_ETA * setting.eta_factor
-        return CALM_ETA * setting.eta_factor / (bend if math.isfinite(bend) else 1.0)
+        curvature = self._loss().hessian_bound()
+        if is_classifier(self) and not 0.25 < curvature < math.inf:
+            return BOUNDED_GRADIENT_ETA * setting.eta_factor
+        scale = curvature if math.isfinite(curvature) else 1.0
+        return UNBOUNDED_GRADIENT_ETA * setting.eta_factor / scale
 
     # ------------------------------------------------------------------ training
     def _begin(self, model, targets, n_features: int, is_fit: bool) -> StabilizedEngine:
@@ -210,72 +212,72 @@ class Stabilized(LinearStream):
             )
         return engine
 
-    def _learn(self, model: StabilizedModel, rows: Csr, coded: EncodedTargets, weights) -> None:
-        rows, columns, weights = _present(rows, coded.columns, weights)
+    def _learn(self, model: StabilizedModel, rows: Csr, encoded: EncodedTargets, weights) -> None:
+        rows, columns, weights = _positive_weight_rows(rows, encoded.columns, weights)
         engine, (loss, plan), norms = self._engine, model, np.empty(rows.n_rows)
-        measure(*rows[:3], norms, NO_COUNTS)
-        source = loop.Source(np.uint64(engine.seed), np.uint64(0), False)
-        full = any(bundle.clock.kept for bundle in engine.bundles)
+        measure_rows(*rows[:3], norms, NO_COUNTS)
+        order = loop.RowOrder(np.uint64(engine.seed), np.uint64(0), False)
+        had_features = any(bundle.stage.n_present for bundle in engine.bundles)
         for c in range(engine.outputs):
-            bundle = engine.bundles[c] = engine.bundles[c].begun(plan).opened()
-            given = loop.Rows(*rows[:3], self._target(columns, c), weights, frozen(norms))
-            room = longest(rows.indptr, plan, bundle)
+            bundle = engine.bundles[c] = engine.bundles[c].start(plan).with_all_columns()
+            row_arrays = loop.RowArrays(*rows[:3], self._target(columns, c), weights, frozen(norms))
+            capacity = max_stage_entries(rows.indptr, plan, bundle)
             threads = self._threads()
-            bundle.run(given, NO_COUNTS, 0, rows.n_rows, room, loss, plan, source, threads)
+            bundle.run(row_arrays, NO_COUNTS, 0, rows.n_rows, capacity, loss, plan, order, threads)
             self._check_finite(bundle)
-        if full and not any(bundle.clock.kept for bundle in engine.bundles):
+        if had_features and not any(bundle.stage.n_present for bundle in engine.bundles):
             self._warn_empty()
 
-    def _run(self, rows: Csr, coded: EncodedTargets, weights, passes) -> None:
-        """All passes, output by output: each has its own features and hence its own matrix."""
-        rows, columns, weights = _present(rows, coded.columns, weights)
+    def _run(self, rows: Csr, encoded: EncodedTargets, weights, passes) -> None:
+        """Run all passes, output by output, because each has its own features and matrix."""
+        rows, columns, weights = _positive_weight_rows(rows, encoded.columns, weights)
         engine, plan = self._engine, self._plan(rows.n_rows, resampled=not self.shuffle)
         norms, counts = np.empty(rows.n_rows), np.zeros(rows.n_features, np.uint32)
-        measure(*rows[:3], norms, counts)
-        rest = (weights, frozen(norms), counts, plan)
-        shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
+        measure_rows(*rows[:3], norms, counts)
+        row_data = (weights, frozen(norms), counts, plan)
+        show_progress = self.verbose if self.verbose == "auto" else bool(self.verbose)
         total = rows.n_rows * self.max_iter * engine.outputs
         self.n_iter_ = 0
-        with Progress(type(self).__name__, total, shown) as progress:
+        with Progress(type(self).__name__, total, show_progress) as progress:
             for c in range(engine.outputs):
-                fitting = Fitting(engine.bundles, c, rows, self._target(columns, c), *rest)
-                # The model is whole only with its last output: callbacks look at that one alone.
-                self._pass_over(fitting, passes if c == engine.outputs - 1 else None, progress)
+                fitting = Fitting(engine.bundles, c, rows, self._target(columns, c), *row_data)
+                # Callbacks run for the last output alone: before it the model is incomplete.
+                self._run_passes(fitting, passes if c == engine.outputs - 1 else None, progress)
                 fitting.end()
         passes.end()
         if not engine.count():
             self._warn_empty()
 
-    def _pass_over(self, fitting: Fitting, passes, progress) -> None:
-        """All passes of one output."""
+    def _run_passes(self, fitting: Fitting, passes, progress) -> None:
+        """Run all passes of one output."""
         loss, threads, seed = self._loss(), self._threads(), np.uint64(self._engine.seed)
-        for turn in range(1, self.max_iter + 1):
+        for pass_number in range(1, self.max_iter + 1):
             if passes is not None:
                 passes.begin()
             bundle = fitting.bundle
-            before, kept, started = (
-                bundle.means(),
-                bundle.clock.kept,
-                bundle.clock.stage >= fitting.plan.burn,
-            )
-            source = loop.Source(seed, np.uint64(bundle.clock.rows), self.shuffle)
-            fitting.walk(
-                loss, source, threads, lambda n, turn=turn: progress.advance(n, f"pass {turn}")
-            )
-            self.n_iter_, bundle = max(self.n_iter_, turn), fitting.bundle
+            weights_before, n_present = bundle.mean_weights(), bundle.stage.n_present
+            is_truncating = bundle.stage.number >= fitting.plan.burn_in_stages
+            order = loop.RowOrder(seed, np.uint64(bundle.stage.rows), self.shuffle)
+            label = f"pass {pass_number}"
+            fitting.walk(loss, order, threads, lambda n, label=label: progress.advance(n, label))
+            self.n_iter_, bundle = max(self.n_iter_, pass_number), fitting.bundle
             self._check_finite(bundle)
-            quiet = started and kept == bundle.clock.kept and self._settled(before, bundle.means())
-            if (passes is not None and passes.stopped()) or quiet:
+            has_converged = (
+                is_truncating
+                and n_present == bundle.stage.n_present
+                and self._is_small_change(weights_before, bundle.mean_weights())
+            )
+            if (passes is not None and passes.stopped()) or has_converged:
                 break
 
     def _target(self, columns: np.ndarray, c: int) -> np.ndarray:
-        """Targets of one output: one class against the rest, or a column."""
+        """Return the targets of one output: one class against the rest, or a column."""
         if columns.shape[1] < self._engine.outputs:
             return frozen(np.where(columns[:, 0] == c, 1.0, -1.0))
         return frozen(np.ascontiguousarray(columns[:, c]))
 
-    def _settled(self, before, after) -> bool:
-        """Whether a pass without purges moved the mean weights by less than `tol`."""
+    def _is_small_change(self, before, after) -> bool:
+        """Return whether a pass changed the mean weights by at most `tol` times their norm."""
         return (
             self.tol is not None
             and before.shape == after.shape
@@ -287,53 +289,56 @@ class Stabilized(LinearStream):
             self._diverged()
 
     def _warn_empty(self):
-        said = (
+        message = (
             "kept no feature: the truncation outweighs every gradient. Lower rejection or "
             "purge, or raise burn_in."
         )
-        warn_user(f"{type(self).__name__} {said}", UserWarning)
+        warn_user(f"{type(self).__name__} {message}", UserWarning)
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ fitted attributes
     @property
     def selection_probability_(self):
-        """Share of bursts since the burn-in, over all paths, that kept each weight; shaped like
-        `coef_`.
+        """Fraction of bursts since the burn-in, over all paths, that each weight survived; shaped
+        like `coef_`.
         """
         bundles = self._fitted("selection_probability_").bundles
-        return self._targets.shaped(np.array([bundle.probabilities() for bundle in bundles]))
+        probabilities = [bundle.selection_probabilities() for bundle in bundles]
+        return self._targets.shaped(np.array(probabilities))
 
     @property
     def paths_(self):
-        """Weights of each path, of shape (n_paths, n_outputs, n_features); made on demand."""
+        """Weights of each path, (n_paths, n_outputs, n_features), computed on each access."""
         bundles = self._fitted("paths_").bundles
         return np.stack([bundle.path_weights() for bundle in bundles], axis=1)
 
     @property
     def history_(self):
-        """What happened, stage by stage; of a long run every second, fourth, ... stage."""
+        """Record of the stages; of a long run every second, fourth, ... stage."""
         bundles = self._fitted("history_").bundles
-        return [{"output": c, **one} for c, bundle in enumerate(bundles) for one in bundle.told()]
+        return [
+            {"output": c, **entry}
+            for c, bundle in enumerate(bundles)
+            for entry in bundle.history_entries()
+        ]
 
     @property
     def n_stages_(self):
-        """Stages ended."""
-        return max(int(bundle.clock.stage) for bundle in self._fitted("n_stages_").bundles)
+        """Number of finished stages."""
+        return max(int(bundle.stage.number) for bundle in self._fitted("n_stages_").bundles)
 
     @property
     def resolved_params_(self):
-        """The automatic constants as they stand: the step size, and each output's gravity."""
+        """Present values of the automatic constants: the step size, and each output's gravity."""
         bundles, setting = self._fitted("resolved_params_").bundles, self._setting()
-        norm, eta = bundles[0].norm, self._eta(setting)
+        mean_norm, eta = bundles[0].mean_norm, self._eta(setting)
         if setting.eta is None:
-            eta /= norm**2 if norm else 1.0
-        return {"eta": eta, "gravity": [float(bundle.clock.gravity) for bundle in bundles]}
+            eta /= mean_norm**2 if mean_norm else 1.0
+        return {"eta": eta, "gravity": [float(bundle.stage.gravity) for bundle in bundles]}
 
 
-def _present(rows: Csr, columns, weights):
-    """The rows without those of weight 0, which must change nothing, the order of the others
-    included.
-    """
+def _positive_weight_rows(rows: Csr, columns, weights):
+    """Return the rows without those of weight 0, which must not influence the row orders."""
     if not len(weights) or (weights > 0.0).all():
         return rows, columns, weights
-    at = np.flatnonzero(weights > 0.0)
-    return rows.picked(at), frozen(columns[at]), frozen(weights[at])
+    indices = np.flatnonzero(weights > 0.0)
+    return rows.picked(indices), frozen(columns[indices]), frozen(weights[indices])

@@ -9,7 +9,7 @@ from tamis.base.validation import _from_csr
 from tamis.data.rows import Labels, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.first import FirstReading
-from tamis.methods.sieve.stream.targets import MOST_MARKS, Meeting
+from tamis.methods.sieve.stream.targets import MAX_LABEL_CODES, LabelEncoder
 from tamis.numerics.hashing import row_hashes
 
 pytestmark = pytest.mark.quick
@@ -24,15 +24,18 @@ NUMBERS = X.toarray()[:, 5] + 0.1 * RNG.normal(size=N)
 
 
 def correlations(indicators, weights):
-    """Weighted correlations of all columns with each indicator, the strongest of each column."""
+    """Return the strongest weighted correlation of each column with any indicator."""
     dense = X.toarray() - np.average(X.toarray(), axis=0, weights=weights)
-    aims = indicators - np.average(indicators, axis=0, weights=weights)
-    joint = dense.T @ (aims * weights[:, None])
-    sizes = [np.sqrt((part**2 * weights[:, None]).sum(axis=0)) for part in (dense, aims)]
+    centered_indicators = indicators - np.average(indicators, axis=0, weights=weights)
+    joint = dense.T @ (centered_indicators * weights[:, None])
+    sizes = [
+        np.sqrt((matrix**2 * weights[:, None]).sum(axis=0))
+        for matrix in (dense, centered_indicators)
+    ]
     return np.abs(joint / sizes[0][:, None] / sizes[1]).max(axis=1)
 
 
-def gathered(y, weights=None, task=None, cuts=()):
+def first_reading(y, weights=None, task=None, cuts=()):
     first = FirstReading(50, 5, 10**6, task)
     for a, b in zip([0, *cuts], [*cuts, N], strict=True):
         first.add(Rows(X[a:b], y[a:b], 1, None if weights is None else weights[a:b]))
@@ -43,44 +46,46 @@ def gathered(y, weights=None, task=None, cuts=()):
 @pytest.mark.parametrize("name", ["two", "three", "numbers"])
 def test_deviations_are_correlations(name, weights):
     y = {"two": TWO, "three": MANY % 3, "numbers": NUMBERS}[name]
-    own = y[:, None] if name == "numbers" else np.equal.outer(y, np.unique(y)).astype(float)
+    target_columns = (
+        y[:, None] if name == "numbers" else np.equal.outer(y, np.unique(y)).astype(float)
+    )
     task = "regress" if name == "numbers" else "classify"
-    contrasts = gathered(y, weights, task).contrasts
-    given = np.ones(N) if weights is None else weights
-    wanted = correlations(own, given) * np.sqrt(np.count_nonzero(given))
-    assert np.allclose(contrasts.deviations(P), wanted)
-    filled = (X.toarray()[given > 0] != 0).sum(axis=0)
-    assert np.array_equal(contrasts.entries()[:P], filled)
-    tilted = wanted / np.sqrt(contrasts.n_rows) / (filled / contrasts.n_rows) ** 0.125
-    assert np.allclose(contrasts.strengths(P), tilted)
+    contrasts = first_reading(y, weights, task).contrasts
+    row_weights = np.ones(N) if weights is None else weights
+    expected = correlations(target_columns, row_weights) * np.sqrt(np.count_nonzero(row_weights))
+    assert np.allclose(contrasts.deviations(P), expected)
+    n_entries = (X.toarray()[row_weights > 0] != 0).sum(axis=0)
+    assert np.array_equal(contrasts.entries()[:P], n_entries)
+    weighted = expected / np.sqrt(contrasts.n_rows) / (n_entries / contrasts.n_rows) ** 0.125
+    assert np.allclose(contrasts.strengths(P), weighted)
 
 
 @pytest.mark.parametrize("fold", range(5))
-def test_a_fold_has_no_say_where_it_is_left_out(fold):
-    inside = hash_folds(row_hashes(_from_csr(X)), 5) == fold
-    turned = np.where(inside, np.where(TWO == "no", "yes", "no"), TWO)
-    a, b = gathered(TWO).contrasts, gathered(turned).contrasts
+def test_targets_of_a_left_out_fold_do_not_matter(fold):
+    in_fold = hash_folds(row_hashes(_from_csr(X)), 5) == fold
+    flipped = np.where(in_fold, np.where(TWO == "no", "yes", "no"), TWO)
+    a, b = first_reading(TWO).contrasts, first_reading(flipped).contrasts
     assert np.array_equal(a.strengths(P, fold), b.strengths(P, fold))
     assert not np.array_equal(a.strengths(P), b.strengths(P))
-    alone = FirstReading(50, 5, 10**6)
-    alone.add(Rows(X[~inside], TWO[~inside], 1))
-    fewer = a.entries()[:P] - alone.contrasts.entries()[:P]
-    assert fewer.sum() == X[inside].nnz
-    apart = a.strengths(P, fold) / alone.contrasts.strengths(P)
-    assert 0.5 < apart[alone.contrasts.entries()[:P] > 0].min() < 2.0
+    without_fold = FirstReading(50, 5, 10**6)
+    without_fold.add(Rows(X[~in_fold], TWO[~in_fold], 1))
+    fewer = a.entries()[:P] - without_fold.contrasts.entries()[:P]
+    assert fewer.sum() == X[in_fold].nnz
+    ratio = a.strengths(P, fold) / without_fold.contrasts.strengths(P)
+    assert 0.5 < ratio[without_fold.contrasts.entries()[:P] > 0].min() < 2.0
 
 
-def test_a_column_without_entries_and_one_that_says_all():
-    contrasts = gathered(TWO).contrasts
+def test_a_column_without_entries_and_one_that_determines_y():
+    contrasts = first_reading(TWO).contrasts
     assert contrasts.strengths(P + 5)[P:].tolist() == [0.0] * 5
     assert contrasts.deviations(P).argmax() == 3
 
 
 @pytest.mark.parametrize("y", [TWO, MANY, NUMBERS], ids=["two", "many", "numbers"])
 def test_any_chunks_give_the_same_bits(y):
-    whole, pieces = gathered(y), gathered(y, cuts=[1, 7, 90, 91])
-    assert np.array_equal(whole.contrasts.strengths(P), pieces.contrasts.strengths(P))
-    a, b = whole.settle(), pieces.settle()
+    unchunked, chunked = first_reading(y), first_reading(y, cuts=[1, 7, 90, 91])
+    assert np.array_equal(unchunked.contrasts.strengths(P), chunked.contrasts.strengths(P))
+    a, b = unchunked.merge_sample(), chunked.merge_sample()
     assert np.array_equal(a.keys, b.keys)
     assert np.array_equal(a.rows.toarray(), b.rows.toarray())
     assert len(a.keys) == 50
@@ -90,47 +95,47 @@ def test_the_sample_does_not_depend_on_the_order():
     order = np.random.default_rng(1).permutation(N)
     first = FirstReading(50, 5, 10**6)
     first.add(Rows(X[order], TWO[order], 1))
-    a, b = first.settle(), gathered(TWO).settle()
+    a, b = first.merge_sample(), first_reading(TWO).merge_sample()
     assert np.array_equal(a.rows.toarray(), b.rows.toarray())
     assert np.array_equal(a.targets, b.targets)
 
 
-def test_the_sample_keeps_to_its_entries():
+def test_the_sample_has_a_limited_number_of_entries():
     first = FirstReading(N, 5, 8 * 12 * 100)
     for row in range(N):
         first.add(Rows(X[row : row + 1], TWO[row : row + 1], 1))
-    sample = first.settle()
+    sample = first.merge_sample()
     assert sample.rows.nnz <= 100 < sample.rows.nnz + P
-    whole = FirstReading(N, 5, 8 * 12 * 100)
-    whole.add(Rows(X, TWO, 1))
-    assert np.array_equal(whole.settle().keys, sample.keys)
+    unchunked = FirstReading(N, 5, 8 * 12 * 100)
+    unchunked.add(Rows(X, TWO, 1))
+    assert np.array_equal(unchunked.merge_sample().keys, sample.keys)
 
 
-def test_numbers_are_found_out():
-    meeting = Meeting()
-    first = meeting.meet(np.array([1.0, 2.0, 1.0]), 3)
-    assert first.marked.marks.tolist() == [0, 1, 0]
-    assert meeting.meet(np.array([0.5, 2.0]), 2).marked.marks.tolist() == []
-    assert meeting.task == "regress"
+def test_numeric_targets_are_detected():
+    encoder = LabelEncoder()
+    first = encoder.encode(np.array([1.0, 2.0, 1.0]), 3)
+    assert first.for_contrasts.codes.tolist() == [0, 1, 0]
+    assert encoder.encode(np.array([0.5, 2.0]), 2).for_contrasts.codes.tolist() == []
+    assert encoder.task == "regress"
     mixed = np.r_[np.ones(100), NUMBERS[100:]]
-    contrasts = gathered(mixed, cuts=[100]).contrasts
+    contrasts = first_reading(mixed, cuts=[100]).contrasts
     assert np.array_equal(
-        contrasts.strengths(P), gathered(mixed, task="regress").contrasts.strengths(P)
+        contrasts.strengths(P), first_reading(mixed, task="regress").contrasts.strengths(P)
     )
 
 
-def test_many_classes_share_marks():
-    contrasts = gathered(MANY).contrasts
-    assert contrasts.products.shape[1:] == (5, 1 + 1 + MOST_MARKS)
-    assert contrasts.whole[:, 2:].sum() == N
+def test_many_classes_share_codes():
+    contrasts = first_reading(MANY).contrasts
+    assert contrasts.products.shape[1:] == (5, 1 + 1 + MAX_LABEL_CODES)
+    assert contrasts.constant_products[:, 2:].sum() == N
 
 
 def test_labels_of_rows():
     labels = Labels(np.array([0, 2, 2, 3]), np.array(["b", "a", "b"]))
-    met = Meeting().meet(labels, 3)
-    assert met.kept.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
+    encoded = LabelEncoder().encode(labels, 3)
+    assert encoded.for_sample.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
     counts = Contrasts(2)
-    counts.add(_from_csr(X[:3]), np.zeros(0), np.array([0, 1, 1]), met.marked)
-    assert counts.whole.tolist() == [[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]]
-    again = Meeting().meet(sp.csr_array(met.kept), 3)
-    assert again.kept.toarray().tolist() == met.kept.toarray().tolist()
+    counts.add(_from_csr(X[:3]), np.zeros(0), np.array([0, 1, 1]), encoded.for_contrasts)
+    assert counts.constant_products.tolist() == [[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]]
+    again = LabelEncoder().encode(sp.csr_array(encoded.for_sample), 3)
+    assert again.for_sample.toarray().tolist() == encoded.for_sample.toarray().tolist()

@@ -1,4 +1,4 @@
-"""The sieve on a stream: any chunks, the sample, refinement, files."""
+"""The sieve on a stream: chunks, the sample, `refine`, files."""
 
 import copy
 import pickle
@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.sieve import plain_pass
+from methods.sieve import reference_pass
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
@@ -16,7 +16,7 @@ from tamis.methods.sieve import fit
 from tamis.methods.sieve.stream import state
 
 N = 300
-X, Y = plain_pass.text(N)
+X, Y = reference_pass.make_text(N)
 THREE = X.toarray()[:, :3].argmax(axis=1)
 NUMBERS = (
     X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5]
@@ -28,14 +28,14 @@ cuts = st.sets(st.integers(1, N - 1), max_size=12).map(sorted)
 TARGETS = {"two": Y, "three": THREE, "numbers": NUMBERS}
 
 
-def stream(model, y, places=(), weights=None, X=X):
-    named = {} if isinstance(model, SieveRegressor) else {"classes": np.unique(y)}
-    for start, stop in zip([0, *places], [*places, X.shape[0]], strict=True):
+def stream(model, y, chunk_ends=(), weights=None, X=X):
+    class_argument = {} if isinstance(model, SieveRegressor) else {"classes": np.unique(y)}
+    for initial, stop in zip([0, *chunk_ends], [*chunk_ends, X.shape[0]], strict=True):
         model.partial_fit(
-            X[start:stop],
-            y[start:stop],
-            sample_weight=None if weights is None else weights[start:stop],
-            **named,
+            X[initial:stop],
+            y[initial:stop],
+            sample_weight=None if weights is None else weights[initial:stop],
+            **class_argument,
         )
     return model
 
@@ -54,15 +54,15 @@ def same(a, b):
 @pytest.mark.parametrize(("n_sample", "weights"), [(100, W), (1000, None)])
 def test_any_chunks_give_the_same_bits(name, n_sample, weights):
     y = TARGETS[name]
-    whole = stream(make(y, n_sample=n_sample), y, weights=weights).refine()
+    unchunked = stream(make(y, n_sample=n_sample), y, weights=weights).refine()
 
     @settings(max_examples=2)  # in each of six cases, beside row by row
-    @given(places=cuts)
-    def law(places):
-        same(whole, stream(make(y, n_sample=n_sample), y, places, weights).refine())
+    @given(chunk_ends=cuts)
+    def law(chunk_ends):
+        same(unchunked, stream(make(y, n_sample=n_sample), y, chunk_ends, weights).refine())
 
     law()
-    same(whole, stream(make(y, n_sample=n_sample), y, range(1, N), weights).refine())
+    same(unchunked, stream(make(y, n_sample=n_sample), y, range(1, N), weights).refine())
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -73,18 +73,21 @@ def test_a_short_stream_is_a_fit(name):
     same(model, make(y).fit(X[distinct], y[distinct]))
 
 
-def test_rows_of_weight_0_are_nothing():
-    inside = W > 0
+def test_rows_of_weight_0_change_nothing():
+    is_positive = W > 0
     a = stream(SieveClassifier(random_state=0, n_sample=80), Y, weights=W)
     b = stream(
-        SieveClassifier(random_state=0, n_sample=80), Y[inside], weights=W[inside], X=X[inside]
+        SieveClassifier(random_state=0, n_sample=80),
+        Y[is_positive],
+        weights=W[is_positive],
+        X=X[is_positive],
     )
     same(a, b)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_long_stream_learns_from_all_rows(name):
-    big, y = plain_pass.text(3000, seed=5)
+    big, y = reference_pass.make_text(3000, seed=5)
     if name == "three":
         y = big.toarray()[:, :3].argmax(axis=1)
     if name == "numbers":
@@ -104,19 +107,21 @@ def test_a_long_stream_learns_from_all_rows(name):
 
 def test_the_sample_does_not_depend_on_the_order_and_counts_repeated_rows():
     order = np.random.default_rng(0).permutation(N)
-    a = stream(SieveClassifier(n_sample=100), Y)._stream.taken_in()
-    b = stream(SieveClassifier(n_sample=100), Y[order], X=sp.csr_array(X[order]))._stream.taken_in()
+    a = stream(SieveClassifier(n_sample=100), Y)._stream.merge_waiting()
+    b = stream(
+        SieveClassifier(n_sample=100), Y[order], X=sp.csr_array(X[order])
+    )._stream.merge_waiting()
     assert np.array_equal(a.keys, b.keys)
     assert np.array_equal(a.rows.toarray(), b.rows.toarray())
     assert np.array_equal(a.targets, b.targets)
     assert len(a.keys) == 100
     twice = stream(
         SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X]))
-    )._stream.taken_in()
+    )._stream.merge_waiting()
     assert np.array_equal(twice.weights, 2 * a.weights)
 
 
-def test_it_makes_a_model_whenever_the_rows_pass_a_power_of_two():
+def test_a_model_is_fitted_when_the_number_of_rows_passes_a_power_of_two():
     model = SieveClassifier(random_state=0).partial_fit(X[:130], Y[:130], classes=[0, 1])
     first = model.coef_
     assert first.any()
@@ -134,23 +139,32 @@ def test_it_makes_a_model_whenever_the_rows_pass_a_power_of_two():
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_the_moment_of_a_model_depends_on_the_number_of_rows_alone(name):
+def test_when_a_model_is_fitted_depends_on_the_number_of_rows_alone(name):
     y = TARGETS[name]
-    models = [stream(make(y), y[:280], places, X=X[:280]) for places in ([256], range(8, 257, 8))]
+    models = [
+        stream(make(y), y[:280], chunk_ends, X=X[:280]) for chunk_ends in ([256], range(8, 257, 8))
+    ]
     same(*models)
     same(models[0], stream(make(y), y[:256], X=X[:256]))
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_looking_changes_nothing(name):
+def test_prediction_and_attributes_change_nothing(name):
     model = stream(make(TARGETS[name], n_sample=100), TARGETS[name], [130, 290])
-    held, before = dict(vars(model)), pickle.dumps(model)
+    attributes, before = dict(vars(model)), pickle.dumps(model)
     model.predict(X)
     model.transform(X)
-    for shown in ("coef_", "intercept_", "support_", "sizes_", "history_", "resolved_params_"):
-        getattr(model, shown)
-    assert vars(model).keys() == held.keys()
-    assert all(value is held[attribute] for attribute, value in vars(model).items())
+    for attribute_name in (
+        "coef_",
+        "intercept_",
+        "support_",
+        "sizes_",
+        "history_",
+        "resolved_params_",
+    ):
+        getattr(model, attribute_name)
+    assert vars(model).keys() == attributes.keys()
+    assert all(value is attributes[attribute] for attribute, value in vars(model).items())
     assert pickle.dumps(model) == before
 
 
@@ -180,7 +194,7 @@ def test_saved_in_mid_stream(tmp_path):
         same(model, again)
 
 
-def test_a_stream_begins_anew_after_fit_and_ends_with_it():
+def test_a_stream_restarts_after_fit_and_ends_with_it():
     model = SieveClassifier(random_state=0).fit(X, Y)
     model.partial_fit(X[:150], Y[:150])
     same(model, SieveClassifier(random_state=0).partial_fit(X[:150], Y[:150], classes=[0, 1]))
@@ -194,7 +208,7 @@ def test_one_class_so_far():
 
 @pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_folds_of_a_stream_are_those_of_its_first_call():
-    """Other parameters may change in mid-stream; rows were dealt out to folds already."""
+    """Other parameters may change in mid-stream; the rows already have their folds."""
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(60, 5)), np.arange(60) % 2
     model = SieveClassifier(n_paths=2, n_folds=2, n_sample=20, random_state=0).partial_fit(
@@ -206,21 +220,23 @@ def test_folds_of_a_stream_are_those_of_its_first_call():
 
 def test_a_model_has_columns_that_its_sample_lacks_and_a_size_for_all_rows(monkeypatch):
     rng = np.random.default_rng(0)
-    words = sp.random_array((2000, 3000), density=0.003, rng=rng, format="csr")
-    words.data[:] = 1.0
-    y = (words @ np.where(np.arange(3000) % 2, 1.0, -1.0) > 0).astype(int)
-    seen, run = [], state.fit_in_memory
-    monkeypatch.setattr(state, "fit_in_memory", lambda *given: seen.append(given) or run(*given))
+    X_words = sp.random_array((2000, 3000), density=0.003, rng=rng, format="csr")
+    X_words.data[:] = 1.0
+    y = (X_words @ np.where(np.arange(3000) % 2, 1.0, -1.0) > 0).astype(int)
+    calls, run = [], state.fit_in_memory
+    monkeypatch.setattr(state, "fit_in_memory", lambda *given: calls.append(given) or run(*given))
     model = SieveClassifier(random_state=0, n_sample=400, se=2.0)
-    model.partial_fit(words, y, classes=[0, 1])
-    own = np.unique(model._stream.taken_in().rows.indices)
-    assert len(np.setdiff1d(model.support_, own)) > 50
-    sample, _, options, start = seen[-1]
-    assert len(sample.columns.kept) == np.unique(words.indices).size > len(own)
-    assert len(start["conservative"][0].states) == len(sample.columns.kept)
-    share = model._stream.taken_in().weights.sum() / 2000
-    assert options.se == pytest.approx(2.0 * np.sqrt(share))
-    assert np.allclose(sample.table.density, np.bincount(words.indices)[sample.columns.kept] / 2000)
+    model.partial_fit(X_words, y, classes=[0, 1])
+    sampled = np.unique(model._stream.merge_waiting().rows.indices)
+    assert len(np.setdiff1d(model.support_, sampled)) > 50
+    sample, _, options, initial = calls[-1]
+    assert len(sample.scaling.retained) == np.unique(X_words.indices).size > len(sampled)
+    assert len(initial["conservative"][0].states) == len(sample.scaling.retained)
+    fraction = model._stream.merge_waiting().weights.sum() / 2000
+    assert options.se == pytest.approx(2.0 * np.sqrt(fraction))
+    assert np.allclose(
+        sample.table.density, np.bincount(X_words.indices)[sample.scaling.retained] / 2000
+    )
 
 
 # --------------------------------------------------------------------------- dense rows
@@ -233,17 +249,17 @@ STRENGTHS = {
 
 
 @pytest.mark.parametrize("kind", STRENGTHS)
-def test_a_stream_walks_under_the_bases_of_fit(kind):
+def test_a_stream_uses_the_settings_of_fit(kind):
     rows, y = (DENSE, LABELS) if kind == "dense" else (X, Y)
-    walked = stream(SieveClassifier(n_sample=50), y, X=rows)._stream.states
+    stream_states = stream(SieveClassifier(n_sample=50), y, X=rows)._stream.states
     for at, strength in enumerate(STRENGTHS[kind]):
         given = SieveClassifier(n_sample=50, strength=strength)
-        assert np.array_equal(walked[at], stream(given, y, X=rows)._stream.states[at])
+        assert np.array_equal(stream_states[at], stream(given, y, X=rows)._stream.states[at])
 
 
 @pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
-def test_a_stream_and_fit_choose_equal_bases_on_dense_rows(monkeypatch):
-    """Whatever zeros and common values the columns have, and though the sample is a part only."""
+def test_a_stream_and_fit_have_equal_candidates_on_dense_rows(monkeypatch):
+    """Also for columns with zeros and common values, and with a sample of the rows."""
     tables, run = [], fit.candidates_for
     monkeypatch.setattr(
         fit, "candidates_for", lambda *given: tables.append(run(*given)) or tables[-1]
@@ -253,10 +269,14 @@ def test_a_stream_and_fit_choose_equal_bases_on_dense_rows(monkeypatch):
     for X, y in ((np.repeat(DENSE, 2, axis=0) + rng.normal(size=(600, 8)), LABELS.repeat(2)),
                  (rows, (rows.sum(axis=1) < 38.0).astype(int))):  # fmt: skip
         model = stream(SieveClassifier(n_sample=300, n_paths=2), y, X=X)
-        assert model._stream.taken_in().evicted
+        assert model._stream.merge_waiting().evicted
         SieveClassifier(n_paths=2).fit(X, y)
-        ours, theirs = tables[-2:]
-        assert [s._replace(steps=(), strengths=()) for s in ours] == [
-            s._replace(steps=(), strengths=()) for s in theirs
+        stream_candidates, fit_candidates = tables[-2:]
+        assert [s._replace(step_constants=(), strengths=()) for s in stream_candidates] == [
+            s._replace(step_constants=(), strengths=()) for s in fit_candidates
         ]
-        assert np.allclose([s.strengths for s in ours], [s.strengths for s in theirs], rtol=0.1)
+        assert np.allclose(
+            [s.strengths for s in stream_candidates],
+            [s.strengths for s in fit_candidates],
+            rtol=0.1,
+        )

@@ -1,4 +1,6 @@
-"""Contrasts: what all rows say of each column alone, in sums that cost the column's entries."""
+"""Contrasts: how strongly each column alone relates to the targets, from sums over all rows that
+cost the entries of the column.
+"""
 
 from typing import NamedTuple
 
@@ -7,106 +9,117 @@ import numpy as np
 from tamis.methods.sieve.stream.loop import sum_contrasts
 from tamis.numerics.csr import Csr
 
-# Columns are ranked as the sieve itself ranks them, by what they say where they are filled, tilted
-# towards those that often are. 0.5 would be the order of their correlations, which prefers frequent
-# words that say little: on 20 newsgroups the same number of columns, with more entries, did worse.
-TILT = 0.375
+# Columns are ranked as in the sieve: by the contrast within the rows where they have entries, times
+# this power of their density. 0.5 is the order of the correlations, which prefers frequent words
+# with a weak contrast: on 20 newsgroups as many columns, with more entries, gave a higher error.
+CONTRAST_DENSITY_EXPONENT = 0.375
 
 
-class Marked(NamedTuple):
-    """Targets of rows: those of row i are the numbers ``numbers[i]``, and the marks (of a class or
-    of labels) ``marks[ends[i]:ends[i + 1]]``.
+class ContrastTargets(NamedTuple):
+    """Targets of rows: those of row i are the numbers ``numbers[i]``, and the codes of its class or
+    labels ``codes[ends[i]:ends[i + 1]]``.
     """
 
     ends: np.ndarray
-    marks: np.ndarray
+    codes: np.ndarray
     numbers: np.ndarray
 
 
 class Contrasts:
-    """Of each column its entries and squares, and for each fold of the rows sums of its values, of
-    their products with the numbers, and of its values in the rows of each mark. `whole` has the
-    same of a column that is 1 in every row.
+    """Sums by column: entries and squares, and for each fold of the rows the sums of the values, of
+    their products with the numbers, and of the values in the rows of each label code.
 
-    By folds, so that who holds out a fold can ask what the others say. Sums run in the order of the
-    rows, so that it does not matter how these are cut into chunks.
+    `constant_products` has the same for a column that is 1 in every row. Sums are by fold, so that
+    contrasts without one fold exist. They run in the order of the rows, so the chunks do not
+    matter.
     """
 
     def __init__(self, folds: int, numbers: int = 0):
         self.numbers, self.n_rows = numbers, 0  # rows of weight above 0
-        self.filled = np.zeros((0, 2))
+        self.entry_sums = np.zeros((0, 2))
         self.products = np.zeros((0, folds, 1 + numbers))
-        self.whole = np.zeros((folds, 1 + numbers))
+        self.constant_products = np.zeros((folds, 1 + numbers))
         self.squares = np.zeros((folds, numbers))  # of the numbers
 
     def entries(self) -> np.ndarray:
-        """Entries of each column."""
-        return self.filled[:, 0].astype(np.int64)
+        """Return the number of entries of each column."""
+        return self.entry_sums[:, 0].astype(np.int64)
 
-    def add(self, rows: Csr, weights: np.ndarray, folds: np.ndarray, targets: Marked) -> None:
-        """Take in rows; no weights mean 1 each."""
-        marks = int(targets.marks.max()) + 1 if len(targets.marks) else 0
-        self._make_room(rows.n_features, marks)
+    def add(
+        self, rows: Csr, weights: np.ndarray, folds: np.ndarray, targets: ContrastTargets
+    ) -> None:
+        """Add rows; no weights mean 1 each."""
+        n_codes = int(targets.codes.max()) + 1 if len(targets.codes) else 0
+        self._grow(rows.n_features, n_codes)
         self.n_rows += int(np.count_nonzero(weights)) if len(weights) else rows.n_rows
-        sums = (self.filled, self.products, self.whole, self.squares)
+        sums = (self.entry_sums, self.products, self.constant_products, self.squares)
         sum_contrasts(*rows[:3], weights, folds, *targets, *sums)
 
-    def _make_room(self, n_columns: int, marks: int) -> None:
-        """Grow by doubling, so that all growth together costs as much as the last."""
-        had, folds, width = self.products.shape
-        wanted = max(1 + self.numbers + marks, width)
-        if n_columns > had or wanted > width:
-            most = had if n_columns <= had else max(n_columns, min(2 * had, n_columns + (1 << 22)))
-            grown, filled = np.zeros((most, folds, wanted)), np.zeros((most, 2))
-            grown[:had, :, :width], filled[:had] = self.products, self.filled
-            self.products, self.filled = grown, filled
-            self.whole = np.pad(self.whole, ((0, 0), (0, wanted - width)))
+    def _grow(self, n_columns: int, n_codes: int) -> None:
+        """Grow the arrays by doubling, so that all growth together costs as much as the last."""
+        old_columns, folds, old_width = self.products.shape
+        width = max(1 + self.numbers + n_codes, old_width)
+        if n_columns > old_columns or width > old_width:
+            capacity = old_columns
+            if n_columns > old_columns:
+                capacity = max(n_columns, min(2 * old_columns, n_columns + (1 << 22)))
+            products, entry_sums = np.zeros((capacity, folds, width)), np.zeros((capacity, 2))
+            products[:old_columns, :, :old_width] = self.products
+            entry_sums[:old_columns] = self.entry_sums
+            self.products, self.entry_sums = products, entry_sums
+            padding = ((0, 0), (0, width - old_width))
+            self.constant_products = np.pad(self.constant_products, padding)
 
-    def drop_marks(self) -> None:
-        """Keep what is said of the numbers alone."""
+    def drop_labels(self) -> None:
+        """Keep the sums of the numbers alone."""
         end = 1 + self.numbers
-        if self.whole.shape[1] > end:
+        if self.constant_products.shape[1] > end:
             self.products = self.products[..., :end].copy()
-            self.whole = self.whole[:, :end].copy()
+            self.constant_products = self.constant_products[:, :end].copy()
 
     def strengths(self, n_columns: int, without: int | None = None) -> np.ndarray:
-        """Of each of the first columns its strongest contrast, as columns are ranked, in the rows
-        of all folds or of all but one; 0 where it has no entry.
+        """Return the strongest contrast of each of the first columns, weighted by density, over all
+        folds or all but one; 0 where the column has no entry.
         """
-        return self._strongest(n_columns, without, TILT)
+        return self._strongest(n_columns, without, CONTRAST_DENSITY_EXPONENT)
 
     def deviations(self, n_columns: int, without: int | None = None) -> np.ndarray:
-        """The same in standard errors of a column that says nothing."""
-        share = self._mass(without) / self._mass(None)
-        return self._strongest(n_columns, without, 0.5) * np.sqrt(share * self.n_rows)
+        """Return the strongest correlation of each column in standard errors of a column that is
+        independent of the targets.
+        """
+        fraction = self._total_weight(without) / self._total_weight(None)
+        return self._strongest(n_columns, without, 0.5) * np.sqrt(fraction * self.n_rows)
 
-    def _mass(self, without: int | None) -> float:
-        return max(float(self._others(self.whole, without)[0]), 1e-300)
+    def _total_weight(self, without: int | None) -> float:
+        return max(float(_sum_folds(self.constant_products, without)[0]), 1e-300)
 
-    def _others(self, parts: np.ndarray, without: int | None) -> np.ndarray:
-        """Sums over the folds, the first axis, but one."""
-        return parts.sum(axis=0) if without is None else np.delete(parts, without, 0).sum(axis=0)
-
-    def _strongest(self, n_columns: int, without: int | None, tilt: float) -> np.ndarray:
-        everywhere, mass = self._mass(None), self._mass(without)
-        share, filled = mass / everywhere, self.filled[:n_columns]
-        products = self._others(self.products[:n_columns].swapaxes(0, 1), without)
-        means = self._others(self.whole, without)[1:] / mass
-        # How often and how far a column is filled says nothing of targets: all rows may tell.
-        counts = filled[:, 0] * mass / max(self.n_rows, 1)
-        sums = Sums(counts, filled[:, 1] * share, products[:, 0], products[:, 1:])
-        # A mark is 0 or 1: its square is itself.
+    def _strongest(
+        self, n_columns: int, without: int | None, density_exponent: float
+    ) -> np.ndarray:
+        total_weight = self._total_weight(without)
+        fraction = total_weight / self._total_weight(None)
+        entry_sums = self.entry_sums[:n_columns]
+        products = _sum_folds(self.products[:n_columns].swapaxes(0, 1), without)
+        means = _sum_folds(self.constant_products, without)[1:] / total_weight
+        # Entries and squares do not depend on the targets, so those of all folds may be used.
+        counts = entry_sums[:, 0] * total_weight / max(self.n_rows, 1)
+        sums = ContrastSums(counts, entry_sums[:, 1] * fraction, products[:, 0], products[:, 1:])
+        # The indicator of a label is 0 or 1: it equals its square.
         squares = np.concatenate(
-            (self._others(self.squares, without) / mass, means[self.numbers :])
+            (_sum_folds(self.squares, without) / total_weight, means[self.numbers :])
         )
-        found = strongest(sums, means, squares - means**2, mass, tilt)
-        return np.concatenate((found, np.zeros(n_columns - len(filled))))
+        variances = squares - means**2
+        contrasts = strongest_contrasts(sums, means, variances, total_weight, density_exponent)
+        return np.concatenate((contrasts, np.zeros(n_columns - len(entry_sums))))
 
 
-class Sums(NamedTuple):
-    """Of each column the weight of its entries, sums of squares and values, and products with each
-    output.
-    """
+def _sum_folds(sums: np.ndarray, without: int | None) -> np.ndarray:
+    """Sum over the folds, the first axis, or over all but one."""
+    return sums.sum(axis=0) if without is None else np.delete(sums, without, 0).sum(axis=0)
+
+
+class ContrastSums(NamedTuple):
+    """Sums by column: weight of the entries, squares, values, and products with each output."""
 
     counts: np.ndarray
     squares: np.ndarray
@@ -114,15 +127,20 @@ class Sums(NamedTuple):
     products: np.ndarray
 
 
-def strongest(sums: Sums, means, variances, mass: float, tilt: float) -> np.ndarray:
-    """Of each column the strongest contrast of any output, between 0 and 1: the correlation where
-    `tilt` is 0.5, that within the rows where the column is filled where it is 0.
+def strongest_contrasts(
+    sums: ContrastSums, means, variances, total_weight: float, density_exponent: float
+) -> np.ndarray:
+    """Return the strongest contrast of each column with any output, between 0 and 1.
+
+    With a density exponent of 0.5 it is the correlation, with 0 the correlation within the rows
+    where the column has entries.
     """
     counts, squares, values, products = sums
-    spread = np.maximum(squares - values**2 / mass, 1e-9 * squares)
-    filled = np.sqrt(np.maximum(counts * spread, 1e-300))
-    found = np.zeros(len(counts))
+    deviations = np.maximum(squares - values**2 / total_weight, 1e-9 * squares)
+    scales = np.sqrt(np.maximum(counts * deviations, 1e-300))
+    strongest = np.zeros(len(counts))
     for mean, variance, product in zip(means, variances, products.T, strict=True):
         if variance > 0.0:
-            found = np.maximum(found, np.abs(product - mean * values) / np.sqrt(variance) / filled)
-    return found * (counts / mass) ** tilt
+            contrast = np.abs(product - mean * values) / np.sqrt(variance) / scales
+            strongest = np.maximum(strongest, contrast)
+    return strongest * (counts / total_weight) ** density_exponent

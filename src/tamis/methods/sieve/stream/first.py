@@ -9,79 +9,85 @@ from tamis.base.splits import hash_folds
 from tamis.base.validation import _from_csr, take_weights
 from tamis.data.rows import ReadError, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
-from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
-from tamis.methods.sieve.stream.targets import Meeting
+from tamis.methods.sieve.stream.sample import KeyedRows, sampling_keys, smallest_keys
+from tamis.methods.sieve.stream.targets import LabelEncoder
 from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import row_hashes
 from tamis.system.spelling import option
 
-MOST_COLUMNS = 1 << 27  # of 96 bytes and more
-AN_ENTRY = 12  # bytes of a number and its column
-# What a fit holds of an entry, in the table and the copies of two threads, and of a row: its scores
-# at every size under two settings, and where it stands in the lists of the fold fits.
-HELD, A_ROW = 4 * AN_ENTRY, 400
-LAST = 2**64 - 1
+MAX_COLUMNS = 1 << 27  # sums take 96 bytes a column, or more
+ENTRY_BYTES = 12  # of a value and its column
+# Bytes of a fit for each entry (the table, and the copies of two threads) and for each row (its
+# scores at every size under two settings, and its indices in the fold fits).
+FIT_ENTRY_BYTES, FIT_ROW_BYTES = 4 * ENTRY_BYTES, 400
+MAX_KEY = 2**64 - 1
 
 
-def needed(entries: int, rows: int) -> int:
-    """Bytes that the fit of so many entries and rows takes."""
-    return HELD * entries + A_ROW * rows
+def fit_bytes(entries: int, rows: int) -> int:
+    """Return the bytes that a fit of so many entries and rows takes."""
+    return FIT_ENTRY_BYTES * entries + FIT_ROW_BYTES * rows
 
 
 def trusted_rows(X: Any) -> Csr:
-    """Rows of a chunk, in float64."""
+    """Return the rows of a chunk in float64."""
     return _from_csr(sp.csr_array(X).astype(np.float64, copy=False))
 
 
 class FirstReading:
-    """What one reading finds out about rows whose columns and classes need not be known.
+    """Contrasts and a sample of rows whose columns and classes need not be known in advance.
 
-    Neither chunks nor, but for rounding, the order of the rows matter. The sample has `n_sample`
-    rows at most, and an eighth of the `memory`.
+    The result depends neither on the chunks nor, except for rounding, on the order of the rows. The
+    sample has at most `n_sample` rows, and at most an eighth of `memory`.
     """
 
     def __init__(self, n_sample: int, folds: int, memory: int, task: str | None = None):
         self.folds, self.n_sample = folds, n_sample
-        self.most_entries = max(memory // 8 // AN_ENTRY, 1)
-        self.meeting = Meeting(task)
+        self.max_entries = max(memory // 8 // ENTRY_BYTES, 1)
+        self.encoder = LabelEncoder(task)
         self.n_columns = 0
-        self.contrasts: Any = None  # until the first rows say what their targets are
-        self.sample: list[Keyed] = []
-        self.bar, self.waiting, self.whole = LAST, 0, True
+        self.contrasts: Any = None  # until the first chunk shows what the targets are
+        self.sample: list[KeyedRows] = []
+        self.key_limit, self.waiting_entries = MAX_KEY, 0
 
     def add(self, rows: Rows) -> None:
-        """Take in a chunk."""
-        X, count = trusted_rows(rows.X), rows.X.shape[0]
-        if X.n_features > MOST_COLUMNS:
+        """Add a chunk."""
+        X, n_rows = trusted_rows(rows.X), rows.X.shape[0]
+        if X.n_features > MAX_COLUMNS:
             raise ReadError(
-                f"{rows.file or 'a chunk'}: column {X.n_features:,} is too far out for sums by "
-                f"column. Pass {option('hash_bits', 20)}, or number the columns anew."
+                f"{rows.file or 'a chunk'}: column {X.n_features:,} is too large for sums by "
+                f"column. Pass {option('hash_bits', 20)}, or renumber the columns."
             )
-        weights = take_weights(rows.weights, count)
-        met = self.meeting.meet(rows.targets, count)
+        weights = take_weights(rows.weights, n_rows)
+        targets = self.encoder.encode(rows.targets, n_rows)
         if self.contrasts is None:
-            self.contrasts = Contrasts(self.folds, met.marked.numbers.shape[1])
+            n_numbers = targets.for_contrasts.numbers.shape[1]
+            self.contrasts = Contrasts(self.folds, n_numbers)
         hashes = row_hashes(X)
-        self.contrasts.add(X, weights, hash_folds(hashes, self.folds), met.marked)
-        if self.meeting.task == "regress":
-            self.contrasts.drop_marks()
+        folds = hash_folds(hashes, self.folds)
+        self.contrasts.add(X, weights, folds, targets.for_contrasts)
+        if self.encoder.task == "regress":
+            self.contrasts.drop_labels()
         self.n_columns = max(self.n_columns, X.n_features)
-        self._offer(X, keys_of(hashes, met.tokens), met.kept, weights)
+        keys = sampling_keys(hashes, targets.target_hashes)
+        self._offer(X, keys, targets.for_sample, weights)
 
     def _offer(self, X: Csr, keys, targets, weights) -> None:
-        part = Keyed.picked(X, keys, targets, weights, self.bar)
-        if len(part.keys):
-            self.sample.append(part)
-            self.waiting += part.rows.nnz
-            if self.waiting > self.most_entries or sum(len(p.keys) for p in self.sample[1:]) > max(
-                len(self.sample[0].keys), 1024
-            ):
-                self.settle()
+        """Offer rows to the sample; merge them when there are many."""
+        chunk = KeyedRows.select(X, keys, targets, weights, self.key_limit)
+        if not len(chunk.keys):
+            return
+        self.sample.append(chunk)
+        self.waiting_entries += chunk.rows.nnz
+        n_waiting = sum(len(waiting.keys) for waiting in self.sample[1:])
+        if self.waiting_entries > self.max_entries or n_waiting > max(
+            len(self.sample[0].keys), 1024
+        ):
+            self.merge_sample()
 
-    def settle(self) -> Keyed:
-        """The sample of all rows so far."""
-        found, cut = smallest(self.sample, self.n_sample, self.most_entries)
-        if cut:
-            self.bar, self.whole = int(found.keys[-1]), False
-        self.sample, self.waiting = [found], 0
-        return found
+    def merge_sample(self) -> KeyedRows:
+        """Return the sample of all rows so far."""
+        sample, is_cut = smallest_keys(self.sample, self.n_sample, self.max_entries)
+        if is_cut:
+            self.key_limit = int(sample.keys[-1])
+        self.sample, self.waiting_entries = [sample], 0
+        return sample

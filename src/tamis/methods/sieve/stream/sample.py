@@ -1,4 +1,4 @@
-"""A sample of rows that does not depend on the order in which they come: those with the smallest
+"""A sample of rows that does not depend on the order in which they arrive: those with the smallest
 keys.
 """
 
@@ -11,9 +11,9 @@ from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import FIRST, SECOND
 
 
-class Keyed(NamedTuple):
-    """Rows with a key of their content each, their targets (an array, or a CSR array) and weights,
-    all above 0.
+class KeyedRows(NamedTuple):
+    """Rows with a key for the content of each, their targets (an array, or a CSR array) and
+    weights, all above 0.
     """
 
     rows: sp.csr_array
@@ -22,47 +22,61 @@ class Keyed(NamedTuple):
     weights: np.ndarray
 
     @classmethod
-    def picked(cls, rows: Csr, keys, targets, weights, bar) -> "Keyed":
-        """Of some rows those with keys up to `bar`, in float64; no weights mean 1 each."""
-        small = keys <= np.uint64(bar)
-        at = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
-        masses = weights[at] if len(weights) else np.ones(len(at))
-        # Most rows of a long stream are passed over.
-        part = rows.scipy()[at].astype(float) if len(at) else sp.csr_array((0, rows.n_features))
-        return cls(part, keys[at], targets[at], masses)
+    def select(cls, rows: Csr, keys, targets, weights, key_limit) -> "KeyedRows":
+        """Return the rows with keys up to `key_limit`, in float64; no weights mean 1 each."""
+        is_small = keys <= np.uint64(key_limit)
+        indices = np.flatnonzero(is_small & (weights > 0.0) if len(weights) else is_small)
+        weights = weights[indices] if len(weights) else np.ones(len(indices))
+        # Most rows of a long stream are not selected: do not convert the chunk for none.
+        selected = sp.csr_array((0, rows.n_features))
+        if len(indices):
+            selected = rows.scipy()[indices].astype(float)
+        return cls(selected, keys[indices], targets[indices], weights)
 
 
-def smallest(parts: list[Keyed], most: int, most_entries: int | None = None) -> tuple[Keyed, bool]:
-    """The rows with the smallest keys, in their order: as many as are allowed, and at least one;
-    and whether any were left out. A row that came before, with the same target, adds to its weight.
+def smallest_keys(
+    chunks: list[KeyedRows], max_rows: int, max_entries: int | None = None
+) -> tuple[KeyedRows, bool]:
+    """Return the rows with the smallest keys, sorted, and whether any rows were left out.
+
+    There are at most `max_rows` rows and `max_entries` entries, but at least one row. Rows with
+    equal keys become one row with the sum of their weights.
     """
-    rows, keys, targets, weights = zip(*parts, strict=True)
-    known, where, which = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
-    masses = np.bincount(which, weights=np.concatenate(weights))
-    width = max(part.shape[1] for part in rows)
-    stacked = sp.vstack([_widened(part, width) for part in rows], format="csr")
-    if most_entries is not None:
-        reach = np.cumsum(np.diff(stacked.indptr)[where])
-        most = min(most, max(1, int(np.searchsorted(reach, most_entries, side="right"))))
-    where = where[:most]
+    rows, keys, targets, weights = zip(*chunks, strict=True)
+    unique, first, inverse = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+    total_weights = np.bincount(inverse, weights=np.concatenate(weights))
+    stacked = _stack(rows)
+    if max_entries is not None:
+        n_entries = np.cumsum(np.diff(stacked.indptr)[first])
+        n_fitting = int(np.searchsorted(n_entries, max_entries, side="right"))
+        max_rows = min(max_rows, max(1, n_fitting))
+    first = first[:max_rows]
     if sp.issparse(targets[0]):
-        width = max(part.shape[1] for part in targets)
-        aims = sp.vstack([_widened(part, width) for part in targets], format="csr")[where]
+        sample_targets = _stack(targets)[first]
     else:
-        aims = np.ascontiguousarray(np.concatenate(targets)[where])
-    found = Keyed(sp.csr_array(stacked[where]), known[:most], aims, masses[:most])
-    return found, len(known) > most
+        sample_targets = np.ascontiguousarray(np.concatenate(targets)[first])
+    sample = KeyedRows(
+        sp.csr_array(stacked[first]), unique[:max_rows], sample_targets, total_weights[:max_rows]
+    )
+    return sample, len(unique) > max_rows
 
 
-def _widened(part, width: int):
-    """The same rows with empty columns at the right."""
-    if part.shape[1] == width:
-        return part
-    return sp.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width))
+def _stack(matrices):
+    """Stack sparse matrices; narrower ones get empty columns at the right."""
+    width = max(matrix.shape[1] for matrix in matrices)
+    widened = [
+        matrix
+        if matrix.shape[1] == width
+        else sp.csr_array(
+            (matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width)
+        )
+        for matrix in matrices
+    ]
+    return sp.vstack(widened, format="csr")
 
 
-def keys_of(hashes: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The second hash, of a row's content and its targets: folds go by the first one."""
+def sampling_keys(hashes: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return a second hash of the content of each row and its targets; folds use the first one."""
     keys = hashes ^ np.uint64(0x2545F4914F6CDD1D)
     for column in np.ascontiguousarray(targets).T:
         keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * FIRST

@@ -1,5 +1,5 @@
-"""The sieve on a stream: level-0 models of every group, column statistics, and a bounded sample of
-rows.
+"""The sieve on a stream: models of level 0 for every fold, column statistics, and a bounded sample
+of rows.
 """
 
 from copy import copy
@@ -11,18 +11,23 @@ import scipy.sparse as sp
 from tamis.base.splits import hash_folds
 from tamis.base.validation import _from_csr
 from tamis.methods.sieve.fit import fit_in_memory
-from tamis.methods.sieve.paths import InitialState, Task
+from tamis.methods.sieve.paths import InitialState, Objective
 from tamis.methods.sieve.result import Result
-from tamis.methods.sieve.settings import DENSE, FeatureGroups, Options, bases_of
-from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Running, StreamSettings, stream_rows
-from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
+from tamis.methods.sieve.settings import (
+    MIN_DENSE_DENSITY,
+    FeatureGroups,
+    SieveOptions,
+    base_settings,
+)
+from tamis.methods.sieve.stream.loop import TOTALS, Chunk, StreamArrays, StreamSettings, stream_rows
+from tamis.methods.sieve.stream.sample import KeyedRows, sampling_keys, smallest_keys
 from tamis.methods.sieve.table.columns import (
-    Columns,
+    ColumnScaling,
     Sample,
-    Units,
-    always_last,
-    marked,
-    sample_of,
+    TargetUnits,
+    make_sample,
+    unpenalized_last,
+    with_groups,
 )
 from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import row_hashes
@@ -40,16 +45,16 @@ from tamis.system.schema import (
     tuple_of,
 )
 
-LAST = np.uint64(2**64 - 1)
+MAX_KEY = np.uint64(2**64 - 1)
 
 
 class SieveStream:
-    """Bounded state of a stream; every decision depends on the rows and their count alone, not on
-    how they are cut.
+    """Bounded state of a stream. Every decision depends on the rows and their number alone, not on
+    how they are cut into chunks.
 
-    The sample holds the `n_sample` distinct rows with the smallest hash of their content, a
-    repeated row with its weight. It never changes on an object: `learn` and `taken_in` return the
-    stream with the next one, so that who looks at this one finds its parts together.
+    The sample holds the `n_sample` distinct rows with the smallest keys; a repeated row adds to its
+    weight. The sample of an object never changes: `learn` and `merge_waiting` return a new stream,
+    so that concurrent readers of the old one see a consistent sample.
     """
 
     _contents: ClassVar[dict] = {
@@ -67,7 +72,7 @@ class SieveStream:
         "steps": array("f8", "folds+1", least=0.0),
         "totals": array("f8", "4+3*outputs"),
         "keys": array("u8", "sample", increasing=True),
-        "bar": number(int, least=0, most=int(LAST)),
+        "bar": number(int, least=0, most=int(MAX_KEY)),
         "evicted": flag(),
         "rows": rows("sample", "columns"),
         "targets": array("f8", "sample", "targets", loose=True),
@@ -106,154 +111,169 @@ class SieveStream:
         self.filled = np.zeros(1)  # weight of all entries
         self.states = np.zeros((2, folds + 1, n_columns, width))
         self.biases = np.zeros((2, folds + 1, width))
-        # A clock, then three numbers an output.
+        # The fields of TOTALS, then three numbers an output.
         self.steps, self.totals = np.zeros(folds + 1), np.zeros(4 + 3 * n_outputs)
-        self.keys, self.bar, self.evicted = np.zeros(0, dtype=np.uint64), int(LAST), False
-        self.rows = sp.csr_array((0, n_columns))
+        # The largest key of a full sample, and whether rows were left out.
+        self.bar, self.evicted = int(MAX_KEY), False
+        self.keys, self.rows = np.zeros(0, dtype=np.uint64), sp.csr_array((0, n_columns))
         self.targets = np.zeros((0, 1))
         self.weights: np.ndarray = np.zeros(0)
-        self.waiting: list = []  # rows not yet taken into the sample
+        self.waiting: list = []  # rows that are not yet merged into the sample
 
     def _restored(self) -> None:
-        """Refuse targets that are no classes of this stream: loops take them as indices."""
-        for targets in (self.targets, *(held[2] for held in self.waiting)) if self.classes else ():
-            coded = targets.shape[1] == 1 and self.n_outputs > 1
-            allowed = np.arange(self.n_outputs) if coded else (-1, 1)
+        # Loops use the targets of classes as indices.
+        for targets in (
+            (self.targets, *(chunk[2] for chunk in self.waiting)) if self.classes else ()
+        ):
+            is_coded = targets.shape[1] == 1 and self.n_outputs > 1
+            allowed = np.arange(self.n_outputs) if is_coded else (-1, 1)
             if not np.isin(targets, allowed).all():
                 raise ValueError(f"the sample holds a target that is none of {allowed}")
 
     @property
     def n_rows(self) -> int:
-        """Rows seen, those of weight 0 left out."""
-        return int(self.running.clock[0].rows)
+        """Number of rows seen, without those of weight 0."""
+        return int(self.arrays.totals[0].rows)
 
     @property
-    def running(self) -> Running:
-        """All that the loop changes, by name."""
-        clock = self.totals[:4].view(CLOCK)
-        first, second, third = self.totals[4:].reshape(3, self.n_outputs)
+    def arrays(self) -> StreamArrays:
+        """Views of all arrays that the loop changes."""
+        totals = self.totals[:4].view(TOTALS)
+        positives, means, deviations = self.totals[4:].reshape(3, self.n_outputs)
         columns = self.counts, self.squares, self.filled
         models = self.steps, self.states, self.biases
-        return Running(*columns, clock, first, second, third, *models)
+        return StreamArrays(*columns, totals, positives, means, deviations, *models)
 
     # ------------------------------------------------------------------ learning
-    def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":
-        """Walk the rows in their order, then offer them to the sample; the stream from then on."""
+    def learn(self, rows: Csr, targets, weights, objective: Objective, strength) -> "SieveStream":
+        """Learn from the rows in their order, offer them to the sample, and return the stream with
+        the new sample.
+        """
         hashes = row_hashes(rows)
         folds = hash_folds(hashes, self.folds)
-        both = [bases_of(task.loss, strength, full) for full in (False, True)]
-        bases = [[(base.step, base.strength, base.follows) for base in bases] for bases in both]
+        settings = [
+            [
+                (setting.step, setting.strength, setting.scales_with_rarity)
+                for setting in base_settings(objective.loss, strength, is_dense)
+            ]
+            for is_dense in (False, True)
+        ]
         stream_rows(
             Chunk(*rows[:3], targets, weights, folds),
-            self.running,
-            np.array(bases, dtype=float),
-            task.loss,
-            StreamSettings(task.curvature, task.intercept, float(self.classes), DENSE),
+            self.arrays,
+            np.array(settings, dtype=float),
+            objective.loss,
+            StreamSettings(
+                objective.curvature, objective.intercept, float(self.classes), MIN_DENSE_DENSITY
+            ),
         )
-        return self._offered(rows, hashes, targets, weights)
+        return self._offer(rows, hashes, targets, weights)
 
-    def _offered(self, rows: Csr, hashes, targets, weights) -> "SieveStream":
-        """The stream with rows whose key is small enough before its sample; they are taken in when
-        there are many.
+    def _offer(self, rows: Csr, hashes, targets, weights) -> "SieveStream":
+        """Return the stream with the rows whose keys are small enough for its sample among the
+        waiting ones; these are merged when there are many.
         """
-        part = Keyed.picked(rows, keys_of(hashes, targets), targets, weights, self.bar)
-        if not len(part.keys):
+        chunk = KeyedRows.select(rows, sampling_keys(hashes, targets), targets, weights, self.bar)
+        if not len(chunk.keys):
             return self
-        after = copy(self)
-        after.waiting = [*self.waiting, tuple(part)]
-        many = sum(len(keys) for _, keys, _, _ in after.waiting)
-        return after.taken_in() if many > max(len(self.keys), 1024) else after
+        stream = copy(self)
+        stream.waiting = [*self.waiting, tuple(chunk)]
+        n_waiting = sum(len(keys) for _, keys, _, _ in stream.waiting)
+        return stream.merge_waiting() if n_waiting > max(len(self.keys), 1024) else stream
 
-    def taken_in(self) -> "SieveStream":
-        """The stream with the waiting rows in its sample: the smallest keys of both; the same row
-        and target again adds to its weight.
-        """
+    def merge_waiting(self) -> "SieveStream":
+        """Return the stream with the waiting rows merged into its sample."""
         if not self.waiting:
             return self
-        after = copy(self)
-        held = (self.rows, self.keys, self.targets, self.weights)
-        parts = [Keyed(*part) for part in [held, *self.waiting] if len(part[1])]
-        found, cut = smallest(parts, self.n_sample)
-        if cut:
-            after.bar, after.evicted = int(found.keys[-1]), True
-        after.rows, after.keys, after.targets, after.weights = found
-        after.waiting = []
-        return after
+        stream = copy(self)
+        sample = (self.rows, self.keys, self.targets, self.weights)
+        chunks = [KeyedRows(*chunk) for chunk in [sample, *self.waiting] if len(chunk[1])]
+        merged, is_cut = smallest_keys(chunks, self.n_sample)
+        if is_cut:
+            stream.bar, stream.evicted = int(merged.keys[-1]), True
+        stream.rows, stream.keys, stream.targets, stream.weights = merged
+        stream.waiting = []
+        return stream
 
-    # ------------------------------------------------------------------ what has been learnt
-    def refined(self, task: Task, options: Options) -> Result:
-        """A fit of the sample; from the stream's own models, and with its columns, once
-        the sample is a part of it only. The stream stays as it is.
+    # ------------------------------------------------------------------ the fit of the sample
+    def fit_sample(self, objective: Objective, options: SieveOptions) -> Result:
+        """Fit the sample, and leave the stream as it is.
+
+        If rows were left out of the sample, the fit starts from the models of the stream, and has
+        all columns of the stream.
         """
         if not self.n_rows:
-            return Result.of_nothing(self.n_columns, self.n_outputs)
-        options = options._replace(folds=self.folds)  # those of its first call
-        whole = self.taken_in()
-        rows, centred = _from_csr(whole.rows), task.intercept > 0.0
-        given = rows, whole.targets, whole.weights, self.n_outputs, options, centred
-        sample = sample_of(*given, row_hashes(rows) if whole.evicted else None)
-        if not whole.evicted:
-            return fit_in_memory(sample, task, options)
-        sample = self._widened(sample)
-        # The size gives up standard errors of an error over all rows, as that of `fit` does.
-        share = whole.weights.sum() / self.running.clock[0].weight
-        options = options._replace(se=options.se * float(np.sqrt(share)))
-        return fit_in_memory(sample, task, options, self._start(sample.columns, sample.units))
+            return Result.empty(self.n_columns, self.n_outputs)
+        options = options._replace(n_folds=self.folds)  # those of the first call
+        merged = self.merge_waiting()
+        rows, centred = _from_csr(merged.rows), objective.intercept > 0.0
+        arguments = rows, merged.targets, merged.weights, self.n_outputs, options, centred
+        sample = make_sample(*arguments, row_hashes(rows) if merged.evicted else None)
+        if not merged.evicted:
+            return fit_in_memory(sample, objective, options)
+        sample = self._with_all_columns(sample)
+        # `se` counts standard errors of an error over all rows, as in `fit`.
+        fraction = merged.weights.sum() / self.arrays.totals[0].weight
+        options = options._replace(se=options.se * float(np.sqrt(fraction)))
+        initial = self._initial_states(sample.scaling, sample.units)
+        return fit_in_memory(sample, objective, options, initial)
 
-    def _widened(self, sample: Sample) -> Sample:
-        """The sample with all columns of the stream, those that its own rows lack too, and with how
-        often they are filled in all rows: most words of a text are not in a part of it.
+    def _with_all_columns(self, sample: Sample) -> Sample:
+        """Return the sample with all columns of the stream, and their densities in all rows.
+
+        Most words of a text do not occur in a sample of its rows.
         """
-        table, columns, groups = sample.table, sample.columns, self.feature_groups
-        dropped = np.zeros(self.n_columns, dtype=bool)  # met in the sample, and found constant
-        dropped[np.unique(self.taken_in().rows.indices)] = True
-        dropped[columns.kept] = False
-        kept = np.flatnonzero((self.squares > 0.0) & ~dropped)
-        kept = kept if groups is None else always_last(kept, groups.labels)
-        place = np.zeros(self.n_columns, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        at = place[columns.kept]
-        scale, shift = np.sqrt(self.counts[kept] / self.squares[kept]), np.zeros(len(kept))
-        scale[at], shift[at] = columns.scale, columns.shift
-        indices = at.astype(table.indices.dtype)[table.indices]
-        density = np.minimum(self.counts[kept] / self.running.clock[0].weight, 1.0)
-        # A column that is measured from elsewhere than 0 is filled wherever it is not there.
-        density[at] = np.where(columns.shift == 0.0, density[at], table.density)
+        table, scaling, groups = sample.table, sample.scaling, self.feature_groups
+        is_constant = np.zeros(self.n_columns, dtype=bool)  # in the sample
+        is_constant[np.unique(self.merge_waiting().rows.indices)] = True
+        is_constant[scaling.retained] = False
+        columns = np.flatnonzero((self.squares > 0.0) & ~is_constant)
+        columns = columns if groups is None else unpenalized_last(columns, groups.labels)
+        new_index = np.zeros(self.n_columns, dtype=np.int64)
+        new_index[columns] = np.arange(len(columns))
+        positions = new_index[scaling.retained]
+        scale = np.sqrt(self.counts[columns] / self.squares[columns])
+        shift = np.zeros(len(columns))
+        scale[positions], shift[positions] = scaling.scale, scaling.shift
+        indices = positions.astype(table.indices.dtype)[table.indices]
+        density = np.minimum(self.counts[columns] / self.arrays.totals[0].weight, 1.0)
+        # The density of a column with a shift counts the rows that differ from the shift.
+        density[positions] = np.where(scaling.shift == 0.0, density[positions], table.density)
         table = table._replace(indices=indices, density=density)
         return sample._replace(
-            table=table if groups is None else marked(table, groups, kept),
-            columns=columns._replace(kept=kept, scale=scale, shift=shift),
+            table=table if groups is None else with_groups(table, groups, columns),
+            scaling=scaling._replace(retained=columns, scale=scale, shift=shift),
         )
 
-    def _start(self, columns: Columns, units: Units) -> dict[str, list[InitialState]]:
-        """The level-0 models of every base and group, in the units of the sample."""
-        many, at = self.n_outputs, columns.kept
-        states, biases = self.states[:, :, at].copy(), self.biases.copy()
-        squares = np.maximum(self.squares[at], 1e-300)
-        to_given = np.sqrt(np.maximum(self.counts[at], 1e-300) / squares)[:, None]
+    def _initial_states(
+        self, scaling: ColumnScaling, units: TargetUnits
+    ) -> dict[str, list[InitialState]]:
+        """Return the models of level 0 of every setting and fold, in the units of the sample."""
+        outputs, columns = self.n_outputs, scaling.retained
+        states, biases = self.states[:, :, columns].copy(), self.biases.copy()
+        squares = np.maximum(self.squares[columns], 1e-300)
+        to_original = np.sqrt(np.maximum(self.counts[columns], 1e-300) / squares)[:, None]
         ratio, offset = self._target_units(units)
-        for own in (slice(1, 1 + many), slice(1 + many, 1 + 2 * many)):
-            given = states[..., own] * to_given * ratio
-            states[..., own] = given / columns.scale[:, None]
-            shifted = np.einsum("sgjc,j->sgc", given, columns.shift)
-            biases[..., own] = biases[..., own] * ratio + shifted
-        biases[..., 1 : 1 + many] += offset
+        for block in (slice(1, 1 + outputs), slice(1 + outputs, 1 + 2 * outputs)):
+            original = states[..., block] * to_original * ratio
+            states[..., block] = original / scaling.scale[:, None]
+            shifted = np.einsum("sgjc,j->sgc", original, scaling.shift)
+            biases[..., block] = biases[..., block] * ratio + shifted
+        biases[..., 1 : 1 + outputs] += offset
         return {
-            base: [
+            name: [
                 InitialState(*group) for group in zip(states[s], biases[s], self.steps, strict=True)
             ]
-            for s, base in enumerate(("conservative", "aggressive"))
+            for s, name in enumerate(("conservative", "aggressive"))
         }
 
-    def _target_units(self, units: Units) -> tuple[np.ndarray, np.ndarray]:
-        """Units of the running targets against those of the sample, and the shift between their
-        centers.
+    def _target_units(self, units: TargetUnits) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ratio of the target units of the stream to those of the sample, and the shift
+        between their centers.
         """
-        many = self.n_outputs
         if self.classes:
-            return np.ones(many), np.zeros(many)
-        running = self.running
-        means, deviations = running.means, running.deviations
-        weight = max(running.clock[0].weight, 1e-300)
-        own = np.where(deviations > 0.0, deviations / weight, 1.0)
-        return own / units.unit, (means - units.center) / units.unit
+            return np.ones(self.n_outputs), np.zeros(self.n_outputs)
+        arrays = self.arrays
+        weight = max(arrays.totals[0].weight, 1e-300)
+        stream_unit = np.where(arrays.deviations > 0.0, arrays.deviations / weight, 1.0)
+        return stream_unit / units.unit, (arrays.means - units.center) / units.unit

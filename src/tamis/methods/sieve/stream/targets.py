@@ -1,5 +1,5 @@
-"""Targets of rows whose classes are not known yet: a mark for each class or label as it is met, and
-numbers where they may be meant as such.
+"""Coding of targets whose classes are not known in advance: a code for each class or label in order
+of appearance, and numbers where the targets may be numbers.
 """
 
 import zlib
@@ -10,89 +10,91 @@ import scipy.sparse as sp
 
 from tamis.base.class_messages import MAX_CLASSES
 from tamis.data.rows import Labels
-from tamis.methods.sieve.stream.contrasts import Marked
+from tamis.methods.sieve.stream.contrasts import ContrastTargets
 
-MOST_MARKS = 16  # classes beyond so many share the marks: memory grows with them
+MAX_LABEL_CODES = 16  # more classes share the codes, because memory grows with their number
 
 
-class Met(NamedTuple):
-    """Targets of some rows as contrasts take them, as a sample keeps them (an array, or a CSR array
-    of labels), and a number for each row's own, whatever was met before.
+class ChunkTargets(NamedTuple):
+    """Targets of a chunk: as contrasts take them, as a sample stores them (an array, or a CSR array
+    of labels), and a number for each row's target that does not depend on earlier chunks.
     """
 
-    marked: Marked
-    kept: Any
-    tokens: np.ndarray
+    for_contrasts: ContrastTargets
+    for_sample: Any
+    target_hashes: np.ndarray
 
 
-class Meeting:
-    """Classes and labels in the order in which they are met."""
+class LabelEncoder:
+    """Codes of classes and labels, in order of appearance."""
 
     def __init__(self, task: str | None = None):
         self.task = task  # "classify", "regress", or None where both are possible
-        self.places: dict[Any, int] = {}
+        self.codes: dict[Any, int] = {}
 
-    def meet(self, targets: Any, n_rows: int) -> Met:
-        """Code the targets of some rows."""
+    def encode(self, targets: Any, n_rows: int) -> ChunkTargets:
+        """Encode the targets of a chunk."""
         if targets is None:
-            return self._of_none(n_rows)
+            no_numbers = np.zeros((n_rows, 0))
+            no_labels = _contrast_targets(*_no_labels(n_rows), no_numbers)
+            return ChunkTargets(no_labels, np.zeros(n_rows), no_numbers)
         if isinstance(targets, Labels):
-            return self._of_labels(targets.ends, self._places_of(targets.values), targets.values)
+            codes = self._encode_values(targets.values)
+            return self._encode_labels(targets.ends, codes, targets.values)
         if sp.issparse(targets) or (np.ndim(targets) > 1 and self.task != "regress"):
             matrix = sp.csr_array(targets)
-            return self._of_labels(matrix.indptr, matrix.indices, matrix.indices)
+            return self._encode_labels(matrix.indptr, matrix.indices, matrix.indices)
         targets = np.asarray(targets)
         numbers = (
             targets.reshape(n_rows, -1).astype(float) if targets.dtype.kind in "biuf" else None
         )
-        tokens = _tokens(targets) if numbers is None else numbers
+        target_hashes = _hash_values(targets) if numbers is None else numbers
         if self.task == "classify" or numbers is None:
             numbers = np.zeros((n_rows, 0))
-        ends, marks = _no_marks(n_rows)
+        ends, codes = _no_labels(n_rows)
         if self.task != "regress":
-            ends, marks = np.arange(n_rows + 1), self._places_of(targets) % MOST_MARKS
+            ends, codes = np.arange(n_rows + 1), self._encode_values(targets) % MAX_LABEL_CODES
         if self.task is None and numbers.shape[1] and self._are_numbers(targets):
             self.task = "regress"
-            ends, marks = _no_marks(n_rows)
-        return Met(_marked(ends, marks, np.nan_to_num(numbers)), targets, tokens)
+            ends, codes = _no_labels(n_rows)
+        for_contrasts = _contrast_targets(ends, codes, np.nan_to_num(numbers))
+        return ChunkTargets(for_contrasts, targets, target_hashes)
 
     def _are_numbers(self, targets: np.ndarray) -> bool:
-        """Whether targets can be no classes."""
-        return len(self.places) > MAX_CLASSES or bool((targets != np.floor(targets)).any())
+        """Return whether the targets cannot be classes."""
+        return len(self.codes) > MAX_CLASSES or bool((targets != np.floor(targets)).any())
 
-    def _of_none(self, n_rows: int) -> Met:
-        nothing = np.zeros((n_rows, 0))
-        return Met(_marked(*_no_marks(n_rows), nothing), np.zeros(n_rows), nothing)
+    def _encode_labels(self, ends, codes, values) -> ChunkTargets:
+        """Encode labels, of which a row has any number."""
+        n_rows = len(ends) - 1
+        rows = np.repeat(np.arange(n_rows), np.diff(ends))
+        hashes = _hash_values(np.asarray(values))[:, 0]
+        row_sums = np.bincount(rows, weights=hashes, minlength=n_rows)
+        width = int(codes.max(initial=-1)) + 1
+        indicator = sp.csr_array((np.ones(len(codes)), codes, ends), shape=(n_rows, max(width, 1)))
+        for_contrasts = _contrast_targets(ends, codes % MAX_LABEL_CODES, np.zeros((n_rows, 0)))
+        return ChunkTargets(for_contrasts, indicator, row_sums[:, None])
 
-    def _of_labels(self, ends, places, values) -> Met:
-        """Labels, of which a row has any number."""
-        rows = len(ends) - 1
-        own, count = _tokens(np.asarray(values)), np.diff(ends)
-        tokens = np.bincount(np.repeat(np.arange(rows), count), weights=own[:, 0], minlength=rows)
-        width = int(places.max(initial=-1)) + 1
-        kept = sp.csr_array((np.ones(len(places)), places, ends), shape=(rows, max(width, 1)))
-        marked = _marked(ends, places % MOST_MARKS, np.zeros((rows, 0)))
-        return Met(marked, kept, tokens[:, None])
-
-    def _places_of(self, values) -> np.ndarray:
-        """The place of each value, in the order of their first rows."""
-        found, first, which = np.unique(values, return_index=True, return_inverse=True)
-        for at in np.argsort(first):
-            self.places.setdefault(found[at].item(), len(self.places))
-        place = np.array([self.places[value.item()] for value in found], dtype=np.int64)
-        return place[which.ravel()] if len(place) else np.zeros(0, dtype=np.int64)
+    def _encode_values(self, values) -> np.ndarray:
+        """Return the code of each value; new values get codes in the order of their first rows."""
+        unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+        for i in np.argsort(first):
+            self.codes.setdefault(unique[i].item(), len(self.codes))
+        codes = np.array([self.codes[value.item()] for value in unique], dtype=np.int64)
+        return codes[inverse.ravel()] if len(codes) else np.zeros(0, dtype=np.int64)
 
 
-def _marked(ends, marks, numbers) -> Marked:
-    return Marked(np.asarray(ends).astype(np.uint64), np.asarray(marks).astype(np.uint64), numbers)
+def _contrast_targets(ends, codes, numbers) -> ContrastTargets:
+    ends, codes = np.asarray(ends).astype(np.uint64), np.asarray(codes).astype(np.uint64)
+    return ContrastTargets(ends, codes, numbers)
 
 
-def _no_marks(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+def _no_labels(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(n_rows + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
-def _tokens(values: np.ndarray) -> np.ndarray:
-    """A number for each value that is the same in every process."""
-    found, which = np.unique(values, return_inverse=True)
-    numbers = [float(zlib.crc32(str(value).encode())) for value in found.tolist()]
-    return np.array(numbers, dtype=float)[which.ravel()].reshape(-1, 1)
+def _hash_values(values: np.ndarray) -> np.ndarray:
+    """Return a number for each value that is the same in every process, (values, 1)."""
+    unique, inverse = np.unique(values, return_inverse=True)
+    numbers = [float(zlib.crc32(str(value).encode())) for value in unique.tolist()]
+    return np.array(numbers, dtype=float)[inverse.ravel()].reshape(-1, 1)

@@ -1,5 +1,5 @@
-"""Rows as the sieve reads them.
+"""Rows as the sieve learns from them.
 
-- `columns`: columns and targets in standard units, an order by content
-- `loop`: the passes over rows as given that this takes
+- `columns`: columns and targets in standard units, an order and folds by content
+- `loop`: compiled passes over the rows in the units of X
 """

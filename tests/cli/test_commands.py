@@ -18,11 +18,11 @@ from reporting.pages import Page
 from tamis import load
 from tamis.cli.commands.demo import write_svmlight
 from tamis.cli.data import suggest
-from tamis.cli.show import Kept, kept, show_kept
+from tamis.cli.output import Kept, kept, show_kept
 from tamis.data.survey import Survey
 from tamis.datasets import make_text
-from tamis.reporting.page.material import DOUBT
-from tamis.reporting.page.sizes import held_out_error
+from tamis.reporting.page.held_out_error import held_out_error
+from tamis.reporting.page.plot_data import DOUBT
 
 pytestmark = pytest.mark.quick
 

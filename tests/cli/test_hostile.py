@@ -396,9 +396,9 @@ def test_there_is_one_way_to_the_terminal():
             ):
                 found.add((path.stem, ast.unparse(node.func)))
     assert found == {
-        ("say", "print"),
-        ("show", "print"),
-        ("show", "console.print"),
+        ("messages", "print"),
+        ("output", "print"),
+        ("output", "console.print"),
         ("compare", "console.print"),
         ("export", "sys.stdout.write"),  # a file on standard output, in a form of its own
     }

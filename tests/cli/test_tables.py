@@ -14,7 +14,7 @@ import pytest
 from cli.commands import here, tamis
 
 from tamis import data, load
-from tamis.cli.words import as_option
+from tamis.cli.options import as_option
 from tamis.system.spelling import option, spelled
 
 pytestmark = pytest.mark.quick

@@ -10,7 +10,7 @@ from reporting.pages import AUDIT, HISTORY
 from reporting.test_page import HOSTILE, Wide
 
 from tamis import write_page
-from tamis.reporting.page.material import DOUBT
+from tamis.reporting.page.plot_data import DOUBT
 
 pytestmark = [
     pytest.mark.peer,

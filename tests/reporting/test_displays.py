@@ -29,7 +29,7 @@ from tamis import (
     selection_stability,
 )
 from tamis.reporting.displays.drawing import Display
-from tamis.reporting.page import material
+from tamis.reporting.page import plot_data
 from tamis.selection.agreement import agreements
 
 ALL = [getattr(tamis, name) for name in tamis.__all__ if name.endswith("Display")]
@@ -350,13 +350,13 @@ def test_several_outputs_are_joined():
 
 def test_shares_by_density():
     density = np.array([0.0, 0.01, 0.01, 0.1, 0.1, 0.1, 0.1, 1.0])
-    profile = material.density_profile(density, [2, 4, 7], 3)
+    profile = plot_data.density_profile(density, [2, 4, 7], 3)
     np.testing.assert_allclose(profile.density, [0.01, 0.1, 1.0])
     np.testing.assert_allclose(profile.share, [0.5, 0.25, 1.0])
     assert profile.counts.tolist() == [2, 4, 1]
-    alone = material.density_profile([0.2, 0.2], [1], 3)
+    alone = plot_data.density_profile([0.2, 0.2], [1], 3)
     np.testing.assert_allclose([alone.density[0], alone.share[0], alone.counts[0]], [0.2, 0.5, 2])
-    assert len(material.density_profile([0.0, 0.0], [], 3).density) == 0
+    assert len(plot_data.density_profile([0.0, 0.0], [], 3).density) == 0
     display = DensityBiasDisplay.from_density(density, [2, 4, 7], n_groups=3, name="any")
     sizes = display.points_.get_sizes()
     assert sizes[1] > sizes[0] > sizes[2]
@@ -370,7 +370,7 @@ def test_density_of_any_matrix(sieve, text, density):
     ]
     np.testing.assert_array_equal(drawn[0], drawn[1])
     np.testing.assert_array_equal(drawn[0], drawn[2])
-    np.testing.assert_allclose(drawn[0], material.density_profile(density, sieve.support_).density)
+    np.testing.assert_allclose(drawn[0], plot_data.density_profile(density, sieve.support_).density)
 
 
 def test_truncation_prefers_common_features_and_stabilized_learning_does_not():
@@ -405,8 +405,8 @@ def test_long_histories_are_averaged():
     steps = [
         {"rows": k, "loss": float(k % 2), "kept": 1000 - k, "output": 0} for k in range(1, 1001)
     ]
-    (course,) = material.courses_of(steps)
-    assert len(course.rows) == material.POINTS
+    (course,) = plot_data.courses_of(steps)
+    assert len(course.rows) == plot_data.POINTS
     assert course.rows[-1] == 1000
     assert course.kept[-1] == 0
     assert np.abs(course.loss - 0.5).max() < 0.1

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 
 import tamis
 from tamis import selection_kappa, write_page
-from tamis.reporting.page import features, material, sizes
+from tamis.reporting.page import feature_table, plot_data
+from tamis.reporting.page.held_out_error import held_out_error, size_paths
 from tamis.reporting.page.svg import Panel, Scale
 from tamis.system import files as _disk
 
@@ -208,7 +209,7 @@ def test_chart_of_sizes_has_a_band_and_the_prior(made, sieve):
 
 def test_what_a_sieve_says_of_itself(made, sieve):
     (said,) = made(model=sieve).said("div", **{"class": "verdict good"})
-    stated = sizes.held_out_error(sieve)
+    stated = held_out_error(sieve)
     assert f": {stated.stated()}." in said
     assert stated.other_sizes()[1:] in said
     assert f"{100 * sieve.error_:.1f} % ± {100 * sieve.standard_error_:.1f}" in stated.stated()
@@ -288,7 +289,7 @@ RISING = np.array([0.060, 0.062, 0.064, 0.066, 0.070, 0.074, 0.080, 0.090, 0.100
     ],
 )
 def test_what_fewer_features_cost(errors, chosen, figures):
-    said = sizes.held_out_error(Ladder(errors, chosen)).other_sizes()
+    said = held_out_error(Ladder(errors, chosen)).other_sizes()
     assert re.findall(FIGURES, said) == figures.split()
 
 
@@ -296,21 +297,19 @@ def test_what_fewer_features_cost_over_outputs():
     """The mean over all; one that keeps nothing loses nothing, of one without such a size nothing
     is said.
     """
-    paths = [
-        size_path for chosen in (32, 0, 1) for size_path in sizes.size_paths(Ladder(RISING, chosen))
-    ]
-    stated = sizes.held_out_error(Ladder(RISING, 32))._replace(paths=paths[:2])
+    paths = [size_path for chosen in (32, 0, 1) for size_path in size_paths(Ladder(RISING, chosen))]
+    stated = held_out_error(Ladder(RISING, 32))._replace(paths=paths[:2])
     assert re.findall(FIGURES, stated.other_sizes()) == ["cost", "0.2", "1.5"]
     assert stated.stated().startswith("6.8 % ± 1.0, the mean over 2 outputs")
     assert stated._replace(paths=paths).other_sizes() == ""
 
 
 def test_errors_in_words():
-    stated = sizes.held_out_error(Ladder(RISING, 32))
+    stated = held_out_error(Ladder(RISING, 32))
     assert re.fullmatch(r"6\.8 % ± 1\.0 \(.*: 50\.0 %\)", stated.stated())
     sure = stated._replace(error=0.00123, standard_error=0.00021)
     assert sure.stated().startswith("0.12 % ± 0.02 ")
-    numbers = sizes.held_out_error(Ladder(RISING, 32, classes=False))._replace(baseline_error=1.0)
+    numbers = held_out_error(Ladder(RISING, 32, classes=False))._replace(baseline_error=1.0)
     assert re.fullmatch(r"0\.93 ± 0\.01 \(.*: 0\)", numbers.stated())
     sure = numbers._replace(standard_error=0.002)
     assert "(16) cost 0.004 of R2" in sure.other_sizes()
@@ -318,9 +317,9 @@ def test_errors_in_words():
     unknown = stated._replace(error=np.nan)
     assert unknown.stated().startswith("not known")
     assert not stated.is_empty()
-    assert sizes.held_out_error(Ladder(RISING, 0)).is_empty()
+    assert held_out_error(Ladder(RISING, 0)).is_empty()
     # Nobody looked for a size: none was asked for.
-    assert not sizes.held_out_error(Ladder(RISING, 0, threshold=np.nan)).is_empty()
+    assert not held_out_error(Ladder(RISING, 0, threshold=np.nan)).is_empty()
 
 
 def test_features_that_were_seldom_selected_are_marked(made):
@@ -329,16 +328,16 @@ def test_features_that_were_seldom_selected_are_marked(made):
     model.selection_probability_ = np.array([[1.0, 0.5, 0.49, 0.0]])
     page = made(model=model)
     marked = [one for one in page.classes("span", "doubt") if "title" in one]
-    assert [one["title"] for one in marked] == [material.DOUBT] * 2
-    said = page.said("span", **{"class": "doubt", "title": material.DOUBT})
+    assert [one["title"] for one in marked] == [plot_data.DOUBT] * 2
+    said = page.said("span", **{"class": "doubt", "title": plot_data.DOUBT})
     assert said == ["0.490", "0.000"]
-    assert material.DOUBT[1:] in " ".join(page.said("figcaption"))
+    assert plot_data.DOUBT[1:] in " ".join(page.said("figcaption"))
     model.selection_probability_ = np.zeros((1, 4))  # no runs inside, nothing to doubt
     assert "probability" not in made(model=model).data()
     model.selection_probability_ = np.full((1, 4), 0.5)
     page = made(model=model)
     assert not page.classes("span", "doubt")
-    assert material.DOUBT[1:] not in " ".join(page.said("figcaption"))
+    assert plot_data.DOUBT[1:] not in " ".join(page.said("figcaption"))
 
 
 def test_points_lie_where_their_values_say(made):
@@ -575,9 +574,9 @@ def test_of_many_probabilities_some_are_drawn_and_it_says_so(made):
 
 
 def test_beyond_fifty_thousand_the_largest_are_listed(made):
-    page = made(model=Wide(features.LISTED + 1000))
+    page = made(model=Wide(feature_table.LISTED + 1000))
     table = page.data()
-    assert len(table["weight"]) == features.LISTED
+    assert len(table["weight"]) == feature_table.LISTED
     assert "50,000 largest" in page.text
     assert "51,000" in page.text
 

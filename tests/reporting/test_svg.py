@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from tamis.reporting.evaluation.figures import confusion_chart
 from tamis.reporting.page.charts import Measure, label_chart, method_charts
-from tamis.reporting.page.svg import Panel, Scale, spread
-from tamis.reporting.page.words import (
+from tamis.reporting.page.formatting import (
     counted,
     cut_to,
     decimals,
@@ -28,6 +27,7 @@ from tamis.reporting.page.words import (
     whole,
     without_addresses,
 )
+from tamis.reporting.page.svg import Panel, Scale, spread
 
 NUMBERS = st.floats(-1e9, 1e9).filter(lambda v: v == 0.0 or abs(v) > 1e-9)
 SIZES = st.floats(1e-6, 1e9)

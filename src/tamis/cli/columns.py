@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.cli.show import label, table
+from tamis.cli.output import label, table
 from tamis.data.columns.profile import Figures
 from tamis.data.source import RowSource
 

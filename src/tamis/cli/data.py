@@ -9,16 +9,16 @@ from typing import Any
 
 from tamis.base.estimators.column_names import names_by_reading
 from tamis.cli.columns import columns_of
+from tamis.cli.messages import note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note
-from tamis.cli.show import label
+from tamis.cli.output import label
 from tamis.data.bag import beside
 from tamis.data.opening import open_rows
 from tamis.data.options import KINDS
 from tamis.data.source import RowSource
 from tamis.data.survey import Survey
 from tamis.data.tables.outside import local_name
-from tamis.reporting.page.words import counted
+from tamis.reporting.page.formatting import counted
 from tamis.system.files import is_replaced, refuse_inputs
 from tamis.system.progress import Progress
 

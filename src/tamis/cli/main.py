@@ -14,10 +14,10 @@ import time
 import warnings
 from typing import Any, NoReturn
 
+from tamis.cli.messages import complain, note
 from tamis.cli.methods import UsageError
+from tamis.cli.options import as_option
 from tamis.cli.parser import make_parser
-from tamis.cli.say import complain, note
-from tamis.cli.words import as_option
 from tamis.system.spelling import spelled
 from tamis.system.terminal import without_secrets
 
@@ -72,8 +72,7 @@ def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
         stop.folder = getattr(given, "checkpoint", None)
         import_sklearn()
         importlib.import_module("tamis.cli.data").check_outputs(given)
-        home = _HOMES.get(given.command, given.command)
-        importlib.import_module(f"tamis.cli.commands.{home}").run(given)
+        importlib.import_module(f"tamis.cli.commands.{given.command}").run(given)
         sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
@@ -92,10 +91,6 @@ def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
             raise
         complain(f"{name}: {_said(error)}")
         return FAILED
-
-
-# commands whose modules have other names
-_HOMES = {"inspect": "look", "associate": "finding.associate", "select": "finding.select"}
 
 
 def import_sklearn() -> None:

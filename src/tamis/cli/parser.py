@@ -5,8 +5,7 @@ from typing import NoReturn
 
 import tamis
 from tamis.cli.methods import COMPARED, METHODS
-from tamis.cli.options import chance, choice, reading, several
-from tamis.cli.words import typed
+from tamis.cli.options import chance, choice, reading, several, typed
 from tamis.system.terminal import for_terminal
 
 FORMS = ("json", "python", "sql", "onnx", "scorecard")

@@ -4,8 +4,8 @@ import argparse
 
 from tamis.cli.columns import show_columns
 from tamis.cli.data import audit_of, source_of, survey_of
-from tamis.cli.say import note
-from tamis.cli.show import pairs, print_json, size
+from tamis.cli.messages import note
+from tamis.cli.output import pairs, print_json, size
 from tamis.data.columns.making import GAPS, NO_TARGET
 
 SHOWN = 10

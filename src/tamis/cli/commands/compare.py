@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from tamis.cli.data import audit_of, source_of, survey_of, task_of
+from tamis.cli.messages import note, say
 from tamis.cli.methods import GRIDS, UsageError, build, chosen
-from tamis.cli.say import note, say
-from tamis.cli.show import print_json, size
+from tamis.cli.output import print_json, size
 from tamis.data.source import SMALL_BYTES, RowSource
 from tamis.data.survey import Survey
 from tamis.evaluation.comparison import Record

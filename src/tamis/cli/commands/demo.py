@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from tamis.cli.commands import compare
 from tamis.cli.data import source_of, survey_of
+from tamis.cli.messages import say
 from tamis.cli.methods import METHODS, build
-from tamis.cli.say import say
-from tamis.cli.show import kept, print_json, show_kept
+from tamis.cli.output import kept, print_json, show_kept
 from tamis.data.source import SMALL_BYTES
 from tamis.datasets import make_text
 from tamis.reporting.evaluation.report import report

@@ -4,9 +4,9 @@ import argparse
 from typing import Any
 
 from tamis.cli.data import schema_of, source_of
+from tamis.cli.messages import note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note
-from tamis.cli.show import label, pairs, print_json, table
+from tamis.cli.output import label, pairs, print_json, table
 from tamis.model_files import load
 
 

@@ -6,8 +6,8 @@ import sys
 import scipy.sparse as sp
 
 from tamis.cli.data import schema_of, source_of
+from tamis.cli.messages import note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note
 from tamis.exporting.export import exported, form_of
 from tamis.model_files import load
 from tamis.system.files import replacing

@@ -21,9 +21,9 @@ from tamis.cli.data import (
     survey_of,
     task_of,
 )
+from tamis.cli.messages import note, say
 from tamis.cli.methods import UsageError, build, grows, reads_twice
-from tamis.cli.say import note, say
-from tamis.cli.show import (
+from tamis.cli.output import (
     errors_of,
     held_out_lines,
     kept,
@@ -40,7 +40,7 @@ from tamis.evaluation.evaluation import MOST_COLUMNS, MOST_ROWS, Evidence, as_cl
 from tamis.evaluation.summary import noted_errors
 from tamis.model_files import save
 from tamis.reporting.evaluation.report import Report
-from tamis.reporting.page.sizes import held_out_error
+from tamis.reporting.page.held_out_error import held_out_error
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.training.checkpoint import Folder
 from tamis.training.readings import MEMORY, first_reading

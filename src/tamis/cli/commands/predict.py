@@ -8,9 +8,9 @@ import sys
 import numpy as np
 
 from tamis.cli.data import schema_of, source_of
+from tamis.cli.messages import complain, note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import complain, note
-from tamis.cli.show import label
+from tamis.cli.output import label
 from tamis.data.rows import Bad
 from tamis.model_files import load
 from tamis.system.files import replacing

@@ -6,8 +6,8 @@ import time
 import warnings
 from pathlib import Path
 
+from tamis.cli.messages import note
 from tamis.cli.methods import TASKS, build, chosen, has_task
-from tamis.cli.say import note
 from tamis.data.opening import open_rows
 from tamis.training.walk import train
 

@@ -20,8 +20,8 @@ from tamis.reporting.displays.drawing import (
     looks,
     one_output,
 )
-from tamis.reporting.page.material import Selection, importance_of, selection_of
-from tamis.reporting.page.sizes import error_name, size_paths
+from tamis.reporting.page.held_out_error import error_name, size_paths
+from tamis.reporting.page.plot_data import Selection, importance_of, selection_of
 
 
 class SelectionPathDisplay(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from tamis.evaluation.comparison import Record
 from tamis.reporting.displays.drawing import Ax, Axes, Display, Names, looks
-from tamis.reporting.page.material import agreement_of
+from tamis.reporting.page.plot_data import agreement_of
 from tamis.selection.agreement import agreements
 
 MEASURES = ("kappa", "jaccard")

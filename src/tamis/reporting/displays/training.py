@@ -18,7 +18,7 @@ from tamis.reporting.displays.drawing import (
     label_counts,
     looks,
 )
-from tamis.reporting.page.material import courses_of, density_profile, history_of
+from tamis.reporting.page.plot_data import courses_of, density_profile, history_of
 from tamis.selection.supports import kept_by
 
 LARGEST = 300.0  # area of the largest point, in square points

@@ -6,8 +6,8 @@ import numpy as np
 
 from tamis.evaluation.evaluation import Evidence
 from tamis.numerics.roc import area_under_curve
+from tamis.reporting.page.formatting import cut_to, fixed, percent, room, short, whole
 from tamis.reporting.page.svg import RIGHT, TOP, Panel, Scale, spread
-from tamis.reporting.page.words import cut_to, fixed, percent, room, short, whole
 
 CURVES = 6  # classes that have a curve of their own
 BINS = 10  # of probabilities

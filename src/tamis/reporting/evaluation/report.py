@@ -12,8 +12,8 @@ from tamis.evaluation.checks import FOUND, PASSED, Check, run_checks
 from tamis.evaluation.evaluation import Evidence
 from tamis.evaluation.summary import evaluate
 from tamis.reporting.evaluation import sections
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.words import safe
+from tamis.reporting.page.formatting import safe
+from tamis.reporting.page.page_body import Sheet
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.system.files import refuse_inputs, sources_of
 from tamis.system.terminal import for_markdown, for_output

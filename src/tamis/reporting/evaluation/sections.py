@@ -8,10 +8,10 @@ from tamis.evaluation.checks import FOUND, PASSED, SERIOUS, Check
 from tamis.evaluation.evaluation import Evidence
 from tamis.evaluation.summary import Evaluation, claimed_sentence, kept_sentence
 from tamis.reporting.evaluation.figures import figures_of
-from tamis.reporting.page.material import output_names
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import held_out_error
-from tamis.reporting.page.words import fixed, name_span, percent, safe, whole
+from tamis.reporting.page.formatting import fixed, name_span, percent, safe, whole
+from tamis.reporting.page.held_out_error import held_out_error
+from tamis.reporting.page.page_body import Sheet
+from tamis.reporting.page.plot_data import output_names
 
 MARKS = {PASSED: "✓", FOUND: "!"}
 TERMS = 6  # contributions of a row that are told

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.reporting.page.material import Agreement, Course, Profile, Selection
-from tamis.reporting.page.sizes import SizePath, error_name
+from tamis.reporting.page.formatting import cut_to, fixed, percent, room, safe, short, whole
+from tamis.reporting.page.held_out_error import SizePath, error_name
+from tamis.reporting.page.plot_data import Agreement, Course, Profile, Selection
 from tamis.reporting.page.svg import BOTTOM, RIGHT, TOP, WIDTH, Panel, Scale, point, spread
-from tamis.reporting.page.words import cut_to, fixed, percent, room, safe, short, whole
 
 EACH, SOME = 150, 150  # ranks that are all drawn, and how many of the rest
 NAME = 125  # pixels of a name beside a chart

@@ -22,9 +22,9 @@ from tamis.reporting.evaluation.sections import (
     figures_section,
 )
 from tamis.reporting.page import sections
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import held_out_error
-from tamis.reporting.page.words import counted, percent, safe, whole
+from tamis.reporting.page.formatting import counted, percent, safe, whole
+from tamis.reporting.page.held_out_error import held_out_error
+from tamis.reporting.page.page_body import Sheet
 from tamis.selection.supports import kept_by
 from tamis.system.files import refuse_inputs, replacing, sources_of
 

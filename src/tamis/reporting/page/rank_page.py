@@ -3,10 +3,10 @@
 from importlib.resources import files
 from os import PathLike
 
-from tamis.reporting.page.features import script_safe
+from tamis.reporting.page.feature_table import script_safe
+from tamis.reporting.page.formatting import counted, safe
 from tamis.reporting.page.page import whole_page
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.words import counted, safe
+from tamis.reporting.page.page_body import Sheet
 from tamis.system.files import replacing
 from tamis.system.terminal import without_secrets
 
@@ -94,7 +94,7 @@ def write_association_page(
         )
     sheet.close()
     style, script = (
-        (files("tamis.reporting.page") / f"rank_page.{kind}").read_text(encoding="utf-8")
+        (files("tamis.reporting.page") / f"association_page.{kind}").read_text(encoding="utf-8")
         for kind in ("css", "js")
     )
     text = whole_page(

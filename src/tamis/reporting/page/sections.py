@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.reporting.page import charts, features
-from tamis.reporting.page import material as read
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import SizePath, held_out_error, size_paths
-from tamis.reporting.page.words import (
+from tamis.reporting.page import charts, feature_table, plot_data
+from tamis.reporting.page.formatting import (
     NOTHING,
     counted,
     fixed,
@@ -22,6 +19,8 @@ from tamis.reporting.page.words import (
     whole,
     without_addresses,
 )
+from tamis.reporting.page.held_out_error import SizePath, held_out_error, size_paths
+from tamis.reporting.page.page_body import Sheet
 from tamis.selection.supports import kept_by
 from tamis.system.terminal import without_secrets
 
@@ -120,8 +119,8 @@ def _labels(sheet: Sheet, labels) -> None:
 def training_section(sheet: Sheet, model, history) -> None:
     """Error and sparsity along training, and along sizes where a model chose its size."""
     paths = [] if model is None else size_paths(model)
-    courses = read.courses_of(history if history is not None else read.history_of(model))
-    drawn = charts.training_charts(courses, read.output_names(model, len(courses)))
+    courses = plot_data.courses_of(history if history is not None else plot_data.history_of(model))
+    drawn = charts.training_charts(courses, plot_data.output_names(model, len(courses)))
     if not paths and not drawn:
         return
     sheet.section("training", "Error and sparsity along training")
@@ -172,7 +171,7 @@ def _size_caption(path: SizePath, whose: str, classes: bool) -> str:
 # --------------------------------------------------------------------------- features
 def selection_section(sheet: Sheet, model, names, density) -> None:
     """How often features were selected, and whether dense ones were preferred."""
-    selection = None if model is None else read.selection_of(model)
+    selection = None if model is None else plot_data.selection_of(model)
     kept = None if model is None else _kept(model)
     drawn = []
     ranked = () if selection is None else selection.ranked()
@@ -183,7 +182,7 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
         )
         drawn.append((chart, _selection_caption(selection, len(ranked), model)))
     if density is not None and kept is not None and len(kept):
-        profile = read.density_profile(density, kept)
+        profile = plot_data.density_profile(density, kept)
         if len(profile.density) >= FEWEST:
             drawn.append((charts.density_chart(profile), DENSITY))
     if drawn:
@@ -192,7 +191,7 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
         sheet.figure([chart], caption)
 
 
-def _selection_caption(selection: read.Selection, ever: int, model) -> str:
+def _selection_caption(selection: plot_data.Selection, ever: int, model) -> str:
     several = np.atleast_2d(model.selection_probability_).shape[0] > 1
     highest = " (the highest over its outputs)" if several else ""
     first = "the highest first"
@@ -221,14 +220,14 @@ def features_section(sheet: Sheet, model, names, density, evidence=None) -> None
     if not len(kept):
         sheet.paragraph(f"No feature was kept{_why_none(model)}.")
         return
-    columns, total, count = features.feature_columns(model, names, density, evidence)
-    weights = read.weights_of(model)
+    columns, total, count = feature_table.feature_columns(model, names, density, evidence)
+    weights = plot_data.weights_of(model)
     many = 1 if weights is None else weights.n_outputs
     outputs = "classes" if is_classifier(model) else "targets"
-    caption = features.kept_sentence(
+    caption = feature_table.kept_sentence(
         columns, count, total, _width(model, weights), many, _speaks_for(model, many), outputs
     )
-    features.put_table(sheet, columns, caption)
+    feature_table.put_table(sheet, columns, caption)
 
 
 def _why_none(model) -> str:
@@ -278,7 +277,7 @@ def methods_section(sheet: Sheet, record) -> None:
     sheet.table([safe(one) for one in head], marked, text, set(range(2, len(head))))
     for sentence in record.found():
         sheet.paragraph(safe(sentence))
-    names = read.method_names(record.rows)
+    names = plot_data.method_names(record.rows)
     sheet.figure(
         charts.method_charts(names, _measures(record)),
         "The same in pictures. Lines: one standard deviation to each side; for stability its "
@@ -322,7 +321,7 @@ def _with_spread(record, name: str, title: str, factor: float, log: bool) -> cha
 
 def stability_section(sheet: Sheet, record) -> None:
     """Agreement of every run with every other."""
-    found = None if record is None else read.agreement_of(record)
+    found = None if record is None else plot_data.agreement_of(record)
     if found is None:
         return
     sheet.section("stability", "Stability of the selection")

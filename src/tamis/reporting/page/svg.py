@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.reporting.page.words import cut_to, room, safe, short
+from tamis.reporting.page.formatting import cut_to, room, safe, short
 
 WIDTH, HEIGHT = 360, 230
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 12, 40

@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 from tamis.cli.data import names_for
-from tamis.cli.show import errors_of, held_out_lines, kept, label, pairs, print_json, show_kept
+from tamis.cli.output import errors_of, held_out_lines, kept, label, pairs, print_json, show_kept
 from tamis.model_files import load
-from tamis.reporting.page.sizes import held_out_error
+from tamis.reporting.page.held_out_error import held_out_error
 from tamis.system.terminal import for_csv
 
 

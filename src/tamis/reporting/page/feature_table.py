@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.reporting.page.material import (
+from tamis.reporting.page.formatting import counted, decimals, fixed, name_span, safe, whole
+from tamis.reporting.page.page_body import Sheet
+from tamis.reporting.page.plot_data import (
     DOUBT,
     HALF,
     is_doubtful,
@@ -15,8 +17,6 @@ from tamis.reporting.page.material import (
     probabilities_of,
     weights_of,
 )
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.words import counted, decimals, fixed, name_span, safe, whole
 from tamis.selection.supports import kept_by
 
 PAGE = 50  # rows on view

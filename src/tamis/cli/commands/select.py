@@ -7,9 +7,9 @@ import time
 from math import exp
 
 from tamis.cli.data import source_of, task_of
+from tamis.cli.messages import note, say
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note, say
-from tamis.cli.show import label, print_json, table
+from tamis.cli.output import label, print_json, table
 from tamis.model_files import save
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.system.terminal import for_csv

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.cli.say import say
-from tamis.reporting.page.material import DOUBT, is_doubtful, probabilities_of, shares_of_largest
-from tamis.reporting.page.sizes import HeldOutError
+from tamis.cli.messages import say
+from tamis.reporting.page.held_out_error import HeldOutError
+from tamis.reporting.page.plot_data import DOUBT, is_doubtful, probabilities_of, shares_of_largest
 from tamis.system.terminal import for_json, for_terminal
 
 MARK = "*"  # beside a feature to doubt

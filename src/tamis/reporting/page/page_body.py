@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from tamis.reporting.page.words import safe
+from tamis.reporting.page.formatting import safe
 
 
 class Sheet:

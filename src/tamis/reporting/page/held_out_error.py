@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.reporting.page.material import output_names
+from tamis.reporting.page.plot_data import output_names
 
 NEAR = math.log(1.5)  # how far a size of the ladder may lie from "half as many"
 SHARES = (("half as many features", 0.5), ("a tenth", 0.1))

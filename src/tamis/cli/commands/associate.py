@@ -5,9 +5,9 @@ import shlex
 
 import numpy as np
 
+from tamis.cli.messages import note, say
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note, say
-from tamis.cli.show import print_json, table
+from tamis.cli.output import print_json, table
 from tamis.data.bag import read_bag
 from tamis.methods.low_rank_lasso.words import Corpus
 

@@ -1,20 +1,20 @@
-"""The one way to the terminal: every line that a command prints is made safe here."""
+"""Lines for the terminal. Commands print text only by these functions, which escape it."""
 
 import sys
 
 from tamis.system.terminal import for_terminal, without_secrets
 
 
-def say(text: str) -> None:
-    """A line of the result."""
+def print_line(text: str) -> None:
+    """Print a line of the result on standard output."""
     print(for_terminal(text))
 
 
-def note(text: str) -> None:
-    """A remark that is no result."""
-    complain(f"tamis: {text}")
+def print_note(text: str) -> None:
+    """Print a remark on standard error, after the name of the program."""
+    print_error(f"tamis: {text}")
 
 
-def complain(text: str) -> None:
-    """A line on standard error."""
+def print_error(text: str) -> None:
+    """Print a line on standard error, without secrets."""
     print(for_terminal(without_secrets(text)), file=sys.stderr)

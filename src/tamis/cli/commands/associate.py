@@ -5,87 +5,88 @@ import shlex
 
 import numpy as np
 
-from tamis.cli.messages import note, say
+from tamis.cli.messages import print_line, print_note
 from tamis.cli.methods import UsageError
-from tamis.cli.output import print_json, table
+from tamis.cli.output import print_json, print_table
 from tamis.data.bag import read_bag
 from tamis.methods.low_rank_lasso.words import Corpus
 
 
-def run(given: argparse.Namespace) -> None:
-    """Read the corpus, factor it, answer, show."""
-    if not given.query and not given.page:
-        raise UsageError("nothing to answer: name words with --query, or a page with --page.")
-    X, terms = read_bag(given.corpus, given.vocabulary)
+def run(args: argparse.Namespace) -> None:
+    """Read the corpus, factor it, and print the words that predict each query."""
+    if not args.query and not args.page:
+        raise UsageError("nothing to do: name words with --query, or a page with --page.")
+    X, terms = read_bag(args.corpus, args.vocabulary)
     corpus = Corpus(
-        X, terms, given.components, given.weighting, dtype=given.dtype, random_state=given.seed
+        X, terms, args.components, args.weighting, dtype=args.dtype, random_state=args.seed
     )
     settings = {
-        "top": given.top,
-        "radius": given.radius,
-        "robustness": given.robustness,
-        "n_jobs": given.threads or -1,
+        "top": args.top,
+        "radius": args.radius,
+        "robustness": args.robustness,
+        "n_jobs": args.threads or -1,
     }
-    lists = corpus.answer(given.query, **settings)
+    associations = corpus.answer(args.query, **settings)
     facts = {
-        "corpus": str(given.corpus),
+        "corpus": str(args.corpus),
         "documents": X.shape[0],
         "words": X.shape[1],
         "components": corpus.factors.n_components_,
+        "error": corpus.factors.error_upper_,
     }
-    facts["error"] = corpus.factors.error_upper_
-    if given.page:
-        _page(given, corpus, lists, settings, facts)
-    if given.json:
+    if args.page:
+        _write_page(args, corpus, associations, settings, facts)
+    if args.json:
         answers = {
             query: [{"word": word, "weight": weight} for word, weight in words]
-            for query, words in lists.items()
+            for query, words in associations.items()
         }
-        print_json({**facts, "associations": answers, "page": given.page})
+        print_json({**facts, "associations": answers, "page": args.page})
         return
-    if lists:
-        _table(lists, given.top)
-    if given.page:
-        say(f"page: {given.page}")
+    if associations:
+        _print_associations(associations, args.top)
+    if args.page:
+        print_line(f"page: {args.page}")
 
 
-def _table(lists: dict, top: int) -> None:
-    """One column a query, a few queries a table."""
-    queries = list(lists)
-    for at in range(0, len(queries), 6):
-        part = queries[at : at + 6]
-        deep = max((len(lists[query]) for query in part), default=0)
-        cell = [
-            [f"{lists[q][k][0]} {lists[q][k][1]:+.2f}" if k < len(lists[q]) else "" for q in part]
-            for k in range(min(deep, top))
+def _print_associations(associations: dict, top: int, queries_per_table: int = 6) -> None:
+    """Print the words of each query in one column, a few queries a table."""
+    queries = list(associations)
+    for start in range(0, len(queries), queries_per_table):
+        header = queries[start : start + queries_per_table]
+        lists = [associations[query] for query in header]
+        n_lines = min(max((len(words) for words in lists), default=0), top)
+        lines = [
+            [f"{words[k][0]} {words[k][1]:+.2f}" if k < len(words) else "" for words in lists]
+            for k in range(n_lines)
         ]
-        table(part, cell or [["-"] * len(part)], left=len(part))
+        print_table(header, lines or [["-"] * len(header)], n_left=len(header))
 
 
-def _told(value: object) -> str:
-    """A fact as it is shown."""
+def _format_fact(value: object) -> str:
+    """Return a fact of the page as text."""
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _page(given, corpus: Corpus, lists: dict, settings: dict, facts: dict) -> None:
-    """Lists of the queries and of the most frequent words, on a page."""
+def _write_page(args, corpus: Corpus, associations: dict, settings: dict, facts: dict) -> None:
+    """Write a page with the lists of the queries and of the most frequent words."""
     from tamis.reporting.page.rank_page import write_association_page
 
-    often = np.argsort(-corpus.rows_with, kind="stable")[: given.frequent]
+    by_frequency = np.argsort(-corpus.rows_with, kind="stable")[: args.frequent]
     frequent = [
         corpus.terms[column]
-        for column in often
+        for column in by_frequency
         if corpus.places[corpus.terms[column]] == column and corpus.squares[column] > 0.0
     ]
-    asked = list(dict.fromkeys([*given.query, *frequent]))
-    note(f"making the lists of {len(asked):,} words")
-    told = {name: _told(value) for name, value in facts.items()}
-    told["command"] = shlex.join(given.words)
+    words = list(dict.fromkeys([*args.query, *frequent]))
+    print_note(f"making the lists of {len(words):,} words")
+    formatted = {name: _format_fact(value) for name, value in facts.items()}
+    formatted["command"] = shlex.join(args.command_line)
     write_association_page(
-        given.page,
-        lists | corpus.answer(asked, **settings),
-        title=given.title or "Associations",
-        facts=told,
+        args.page,
+        associations | corpus.answer(words, **settings),
+        title=args.title or "Associations",
+        facts=formatted,
     )

@@ -2,47 +2,47 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const { words, lists } = JSON.parse(byId("association-data").textContent);
-  const places = new Map(words.map((word, place) => [word, place]));
-  const input = byId("association-word"), title = byId("association-title"), list = byId("association-list"), near = byId("association-near");
-  const answered = [...Object.keys(lists)].map(Number).sort((a, b) => (words[a] < words[b] ? -1 : 1));
+  const index = new Map(words.map((word, k) => [word, k]));
+  const input = byId("association-word"), title = byId("association-title"), list = byId("association-list"), suggestions = byId("association-near");
+  const queries = [...Object.keys(lists)].map(Number).sort((a, b) => (words[a] < words[b] ? -1 : 1));
 
   const choose = (word) => { input.value = word; show(); input.focus(); };
   const button = (word) => {
-    const one = document.createElement("button");
-    one.type = "button";
-    one.textContent = word;
-    one.addEventListener("click", () => choose(word));
-    return one;
+    const element = document.createElement("button");
+    element.type = "button";
+    element.textContent = word;
+    element.addEventListener("click", () => choose(word));
+    return element;
   };
 
-  // The list of a word: a bar for each weight; words that have a list of their own can be followed.
-  const draw = (place) => {
-    title.textContent = lists[place].length ? "Words that predict “" + words[place] + "”" : "Nothing predicts “" + words[place] + "”";
-    const top = Math.max(...lists[place].map(([, weight]) => Math.abs(weight)));
-    for (const [other, weight] of lists[place]) {
-      const line = document.createElement("tr"), name = line.insertCell(), bar = line.insertCell(), figure = line.insertCell();
-      if (lists[other]) name.append(button(words[other])); else name.textContent = words[other];
-      const length = document.createElement("span");
-      length.className = weight < 0 ? "against" : "for";
-      length.style.width = (100 * Math.abs(weight)) / top + "%";
-      bar.append(length);
-      figure.className = "n";
-      figure.textContent = weight.toFixed(3).replace("-", "−");
+  // The list of a word: a bar for each weight. A word with a list of its own is a button that shows it.
+  const draw = (query) => {
+    title.textContent = lists[query].length ? "Words that predict “" + words[query] + "”" : "Nothing predicts “" + words[query] + "”";
+    const largest = Math.max(...lists[query].map(([, weight]) => Math.abs(weight)));
+    for (const [word, weight] of lists[query]) {
+      const line = document.createElement("tr"), name = line.insertCell(), barCell = line.insertCell(), number = line.insertCell();
+      if (lists[word]) name.append(button(words[word])); else name.textContent = words[word];
+      const bar = document.createElement("span");
+      bar.className = weight < 0 ? "against" : "for";
+      bar.style.width = (100 * Math.abs(weight)) / largest + "%";
+      barCell.append(bar);
+      number.className = "n";
+      number.textContent = weight.toFixed(3).replace("-", "−");
       list.append(line);
     }
   };
 
-  // Words that begin as what is typed, then those that hold it.
+  // Words that begin with the typed text, then those that contain it.
   const suggest = (typed) => {
-    const begin = answered.filter((place) => words[place].startsWith(typed)), inside = answered.filter((place) => words[place].indexOf(typed) > 0);
-    near.replaceChildren(...[...begin, ...inside].slice(0, 24).map((place) => button(words[place])));
+    const starting = queries.filter((k) => words[k].startsWith(typed)), containing = queries.filter((k) => words[k].indexOf(typed) > 0);
+    suggestions.replaceChildren(...[...starting, ...containing].slice(0, 24).map((k) => button(words[k])));
   };
 
   function show() {
-    const typed = input.value.trim().toLowerCase(), place = places.get(typed);
+    const typed = input.value.trim().toLowerCase(), query = index.get(typed);
     list.replaceChildren();
     suggest(typed);
-    if (place !== undefined && lists[place]) draw(place);
+    if (query !== undefined && lists[query]) draw(query);
     else title.textContent = typed ? "No list for “" + typed + "”" : "";
   }
   input.addEventListener("input", show);

@@ -1,5 +1,5 @@
-"""The table of kept features: its first rows as HTML, all of it as data that the page's script
-searches and sorts.
+"""The table of kept features: its first rows as HTML, and all of it as data that the script of the
+page searches and sorts.
 """
 
 import json
@@ -7,129 +7,134 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.reporting.page.formatting import counted, decimals, fixed, name_span, safe, whole
-from tamis.reporting.page.page_body import Sheet
+from tamis.reporting.page.formatting import (
+    count_decimals,
+    count_noun,
+    escape,
+    format_count,
+    format_fixed,
+    name_element,
+)
+from tamis.reporting.page.page_body import PageBody
 from tamis.reporting.page.plot_data import (
     DOUBT,
-    HALF,
+    MIN_PROBABILITY,
     is_doubtful,
     output_names,
-    probabilities_of,
-    weights_of,
+    read_weights,
+    selection_probabilities,
 )
 from tamis.selection.supports import kept_by
 
-PAGE = 50  # rows on view
-NEAREST = 1  # columns told that could stand for one
-LISTED = 50_000  # rows in the page, so that it opens quickly
+ROWS_PER_VIEW = 50
+MAX_TABLE_ROWS = 50_000  # of the data in the page, so that it opens quickly
 
 
-class Column(NamedTuple):
-    """A column: its head, kind (count, text, sign, weight, share, probability), values, decimals,
-    and what its head explains.
+class TableColumn(NamedTuple):
+    """A column of the table.
+
+    `kind` is count, text, sign, weight, share, bar or probability. `digits` are the decimals of the
+    values, `hint` explains the header.
     """
 
-    head: str
+    header: str
     kind: str
     values: list
     digits: int = 0
     hint: str = ""
 
 
-def feature_columns(model, names, density, evidence=None) -> tuple[list[Column], int, int]:
-    """Columns of the table, how many rows there are in all, and how many features are kept; judged
-    rows tell the spread of columns, and which could stand for kept ones.
+def feature_columns(model, names, density, evidence=None) -> tuple[list[TableColumn], int, int]:
+    """Return the columns of the table, the number of all weights, and the number of kept features.
+
+    Evidence adds the importance of weights, what may be claimed, and correlated columns.
     """
     moments = None if evidence is None else evidence.moments
-    spreads = None if moments is None else moments[1]
-    kept, weights = np.asarray(kept_by(model)[0]), weights_of(model, spreads)
+    std = None if moments is None else moments[1]
+    kept, weights = np.asarray(kept_by(model)[0]), read_weights(model, std)
+    probabilities = selection_probabilities(model)
     if weights is None:
-        features, outputs, many = kept, np.zeros(len(kept), dtype=int), 1
+        features, outputs, n_outputs = kept, np.zeros(len(kept), dtype=int), 1
         values = importance = None
-        shares = probabilities_of(model)
-        if shares is not None:
-            features = kept[np.lexsort((kept, -shares[0, kept]))]
+        if probabilities is not None:
+            features = kept[np.lexsort((kept, -probabilities[0, kept]))]
     else:
-        features, outputs, values, many, _, importance = weights
-    total, listed = len(features), slice(0, LISTED)
-    features, outputs = features[listed], outputs[listed]
+        features, outputs, values, n_outputs, _, importance = weights
+    total, limit = len(features), slice(0, MAX_TABLE_ROWS)
+    features, outputs = features[limit], outputs[limit]
     columns = [
-        Column("rank", "count", list(range(1, len(features) + 1))),
-        Column("column", "count", features.tolist(), hint="column of X, from 0 on"),
+        TableColumn("rank", "count", list(range(1, len(features) + 1))),
+        TableColumn("column", "count", features.tolist(), hint="column of X, from 0 on"),
     ]
     if names is not None:
-        columns.append(Column("name", "text", [str(names[j]) for j in features]))
-    if many > 1:
-        labels = output_names(model, many)
-        head = "class" if hasattr(model, "classes_") else "target"
-        columns.append(Column(head, "text", [labels[c] for c in outputs]))
+        columns.append(TableColumn("name", "text", [str(names[j]) for j in features]))
+    if n_outputs > 1:
+        labels = output_names(model, n_outputs)
+        header = "class" if hasattr(model, "classes_") else "target"
+        columns.append(TableColumn(header, "text", [labels[c] for c in outputs]))
     if importance is not None:
         hint = "weight times the spread of the column, as a share of the largest"
-        found = [_short(v) for v in importance[listed]]
-        columns.append(Column("importance", "bar", found, 3, hint))
+        cells = _round_all(importance[limit])
+        columns.append(TableColumn("importance", "bar", cells, 3, hint))
     if values is not None:
-        sizes = [_short(v) for v in values[listed]]
+        cells, hint = _round_all(values[limit]), "sorted by size, whatever the sign"
         columns += [
-            Column("sign", "sign", sizes),
-            Column("weight", "weight", sizes, decimals(sizes), "sorted by size, whatever the sign"),
+            TableColumn("sign", "sign", cells),
+            TableColumn("weight", "weight", cells, count_decimals(cells), hint),
         ]
-    shares = probabilities_of(model)
-    if shares is not None:
+    if probabilities is not None:
         hint = "share of the runs inside the method that kept it"
-        found = [_short(v) for v in shares[outputs, features]]
-        columns.append(Column("probability", "probability", found, 3, hint))
+        cells = _round_all(probabilities[outputs, features])
+        columns.append(TableColumn("probability", "probability", cells, 3, hint))
     if density is not None:
         hint = "share of the rows in which it is present"
-        found = [_short(v) for v in density[features]]
-        columns.append(Column("density", "share", found, 5, hint))
+        columns.append(TableColumn("density", "share", _round_all(density[features]), 5, hint))
     if evidence is not None and evidence.claims is not None:
         columns += claim_columns(evidence, features)
     if evidence is not None and evidence.substitutes:
         hint = "columns that are correlated with it by .95 or more"
-        others = [_listed(evidence, int(j)) for j in features]
-        columns.append(Column("substitutes", "text", others, hint=hint))
+        substitutes = [_format_substitutes(evidence, int(j)) for j in features]
+        columns.append(TableColumn("substitutes", "text", substitutes, hint=hint))
     return columns, total, len(kept)
 
 
-def claim_columns(evidence, features: np.ndarray) -> list[Column]:
-    """What may be claimed of kept features: kept because they predict is one thing, a discovery
-    another.
-    """
+def claim_columns(evidence, features: np.ndarray) -> list[TableColumn]:
+    """Return the q-values of kept features, and the columns that the claims are about."""
     claims = [evidence.claim(int(j)) for j in features]
     hint = "smallest false discovery rate at which it would be selected; 1 where it is not found"
-    found = [Column("q-value", "share", [_short(q) for q, _ in claims], 4, hint)]
-    heads = [
-        "" if head == j else evidence.name(head)
-        for (_, head), j in zip(claims, features.tolist(), strict=True)
+    columns = [TableColumn("q-value", "share", _round_all(q for q, _ in claims), 4, hint)]
+    claimed_with = [
+        "" if column == j else evidence.name(column)
+        for (_, column), j in zip(claims, features.tolist(), strict=True)
     ]
-    if any(heads):
+    if any(claimed_with):
         hint = "the claim is about it or this column, which stands for the group"
-        found.append(Column("claimed with", "text", heads, hint=hint))
-    return found
+        columns.append(TableColumn("claimed with", "text", claimed_with, hint=hint))
+    return columns
 
 
-def _listed(evidence, column: int) -> str:
-    """The columns nearest to one."""
-    others = evidence.substitutes.get(column, ())
-    more = f" and {len(others) - NEAREST} more" if len(others) > NEAREST else ""
-    return ", ".join(evidence.name(j) for j, _ in others[:NEAREST]) + more
+def _format_substitutes(evidence, column: int) -> str:
+    """Return the name of the most correlated column, and the number of further substitutes."""
+    substitutes = evidence.substitutes.get(column, ())
+    more = f" and {len(substitutes) - 1} more" if len(substitutes) > 1 else ""
+    return ", ".join(evidence.name(j) for j, _ in substitutes[:1]) + more
 
 
-def _short(value) -> float | None:
-    """A number with six digits, which is what a reader needs; None where there is none."""
-    return float(f"{value:.6g}") if np.isfinite(value) else None
+def _round_all(values) -> list[float | None]:
+    """Return numbers with six significant digits; None for numbers that are not finite."""
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values]
 
 
-def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
-    """The table with its controls, its first page of rows, and the data."""
-    rows = len(columns[0].values)
-    heads, numbers = [], {k for k, column in enumerate(columns) if column.kind != "text"}
-    # No button elements: browsers do not print them in heads that come again on a new sheet.
+def add_feature_table(body: PageBody, columns: list[TableColumn], caption: str) -> None:
+    """Add the table with its controls, its first rows, and its data."""
+    n_rows = len(columns[0].values)
+    # No button elements: browsers do not print them in headers repeated on a new sheet.
+    header = []
     for column in columns:
-        hint = f' title="{safe(column.hint)}"' if column.hint else ""
-        heads.append(f'<span class="sort" role="button" tabindex="0"{hint}>{column.head}</span>')
-    lines = [[_cell(column, k) for column in columns] for k in range(min(rows, PAGE))]
-    sheet.raw(
+        hint = f' title="{escape(column.hint)}"' if column.hint else ""
+        header.append(f'<span class="sort" role="button" tabindex="0"{hint}>{column.header}</span>')
+    lines = [[_cell(column, k) for column in columns] for k in range(min(n_rows, ROWS_PER_VIEW))]
+    body.add_html(
         '<div class="controls" id="kept-controls" hidden>'
         '<input type="search" id="kept-search" placeholder="Search" aria-label="Search the kept '
         'features" autocomplete="off" spellcheck="false">'
@@ -137,72 +142,74 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
         'id="kept-back">Back</button>'
         '<button type="button" id="kept-next">Next</button></span></div>'
     )
-    looks = {"name": "named", "substitutes": "substitutes"}
-    kind = " ".join(looks[column.head] for column in columns if column.head in looks)
-    sheet.table(heads, lines, caption, numbers, key="kept", kind=kind)
-    if rows > PAGE:  # for paper, and where scripts do not run
-        sheet.raw(f'<p class="note" id="kept-note">Rows 1–{PAGE} of {whole(rows)}.</p>')
+    css_classes = {"name": "named", "substitutes": "substitutes"}
+    headers = [column.header for column in columns]
+    css_class = " ".join(css_classes[text] for text in headers if text in css_classes)
+    numeric = {k for k, column in enumerate(columns) if column.kind != "text"}
+    body.add_table(header, lines, caption, numeric, key="kept", css_class=css_class)
+    if n_rows > ROWS_PER_VIEW:  # for paper, and for browsers that run no scripts
+        note = f"Rows 1–{ROWS_PER_VIEW} of {format_count(n_rows)}."
+        body.add_html(f'<p class="note" id="kept-note">{note}</p>')
     data = {
-        "page": PAGE,
-        "kinds": [c.kind for c in columns],
-        "digits": [c.digits for c in columns],
-        "values": _packed(columns),
-        "half": HALF,
+        "rowsPerView": ROWS_PER_VIEW,
+        "kinds": [column.kind for column in columns],
+        "digits": [column.digits for column in columns],
+        # The script reads the sign from the weight.
+        "values": [None if column.kind == "sign" else column.values for column in columns],
+        "minProbability": MIN_PROBABILITY,
         "doubt": DOUBT,
     }
-    sheet.raw(f'<script type="application/json" id="kept-data">{script_safe(data)}</script>')
+    body.add_html(f'<script type="application/json" id="kept-data">{script_json(data)}</script>')
 
 
-def _packed(columns: list[Column]) -> list:
-    """Values of the columns; the sign is read off the weight."""
-    return [None if column.kind == "sign" else column.values for column in columns]
-
-
-def _cell(column: Column, k: int) -> str:
+def _cell(column: TableColumn, k: int) -> str:
+    """Return the HTML of row `k` of a column; the script of the page writes the same."""
     value = column.values[k]
     if column.kind == "text":
-        return name_span(value)
+        return name_element(value)
     if column.kind == "bar" and value is not None:
-        return f'{fixed(value, column.digits)} <meter value="{value}"></meter>'
+        return f'{format_fixed(value, column.digits)} <meter value="{value}"></meter>'
     if column.kind == "sign" and value is not None:
         return '<span class="minus">−</span>' if value < 0 else '<span class="plus">+</span>'
+    text = format_count(value) if column.kind == "count" else format_fixed(value, column.digits)
     if column.kind == "probability" and is_doubtful(value):
-        return f'<span class="doubt" title="{safe(DOUBT)}">{fixed(value, column.digits)}</span>'
-    return whole(value) if column.kind == "count" else fixed(value, column.digits)
-
-
-def script_safe(data) -> str:
-    """JSON that no parser of HTML or JavaScript can take for something else."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
+        return f'<span class="doubt" title="{escape(DOUBT)}">{text}</span>'
     return text
 
 
-def kept_sentence(
-    columns: list[Column],
-    kept: int,
-    total: int,
+def script_json(data) -> str:
+    """Return JSON for a script element, with all characters escaped that could end the element."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def table_caption(
+    columns: list[TableColumn],
+    n_kept: int,
+    n_weights: int,
     n_features: int,
-    many: int,
+    n_outputs: int,
     speaks_for: str,
     outputs: str,
 ) -> str:
-    """The caption of the table, in HTML."""
-    heads, listed = {column.head: column.values for column in columns}, len(columns[0].values)
-    text = f"The {counted(kept, 'feature')} kept of {whole(n_features)}"
-    if many > 1:
-        text += f", with {whole(total)} weights over {many} {outputs}"
+    """Return the caption of the table in HTML; `speaks_for` says what a positive weight means."""
+    values = {column.header: column.values for column in columns}
+    n_rows = len(columns[0].values)
+    text = f"The {count_noun(n_kept, 'feature')} kept of {format_count(n_features)}"
+    if n_outputs > 1:
+        text += f", with {format_count(n_weights)} weights over {n_outputs} {outputs}"
     first, largest = "the largest weight", "largest"
-    if "importance" in heads:
+    if "importance" in values:
         first, largest = "the most important", "most important"
-    elif "weight" not in heads:
+    elif "weight" not in values:
         first = "the most often selected"
     text += f", {first} first."
     if speaks_for:
         text += f" A positive weight speaks for {speaks_for}."
-    if listed < total:
-        text += f" The {whole(listed)} {largest} are listed."
-    if any(is_doubtful(value) for value in heads.get("probability", ())):
+    if n_rows < n_weights:
+        text += f" The {format_count(n_rows)} {largest} are listed."
+    if any(is_doubtful(value) for value in values.get("probability", ())):
         text += f' <span class="doubt">{DOUBT[0].upper()}{DOUBT[1:]}.</span>'
     return text

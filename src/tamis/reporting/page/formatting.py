@@ -1,6 +1,4 @@
-"""Text for a page: numbers with their marks, names made safe, nothing that a browser could take for
-markup.
-"""
+"""Text of a page: numbers, names and widths of text, escaped for HTML."""
 
 import html
 import math
@@ -8,24 +6,23 @@ import re
 import unicodedata
 from itertools import accumulate, takewhile
 
-NOTHING = "–"
+MISSING = "–"
 _CONTROLS = (
     {code: chr(0x2400 + code) for code in range(32)}
     | {127: "␡"}
     | dict.fromkeys(range(128, 160), "�")
 )
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
-# Widths in a chart, in pixels, of the widest common font without serifs; others take less.
+# Widths of letters in a chart, in pixels, in the widest common sans-serif font.
 _WIDTHS = (
     dict.fromkeys("iljI.,:;'|!/ ", 3.9)
     | dict.fromkeys('frt()[]{}"*', 4.6)
     | dict.fromkeys("MWmw%@−=+<>~", 10.4)
 )
-_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"))
 
 
-def safe(text, limit: int | None = None) -> str:
-    """Any text as HTML: controls made visible, markup escaped, cut where a limit is given."""
+def escape(text, limit: int | None = None) -> str:
+    """Return text as HTML: markup escaped, control characters visible, cut to `limit` letters."""
     text = str(text).translate(_CONTROLS)
     if limit is not None and len(text) > limit:
         text = text[: limit - 1] + "…"
@@ -33,25 +30,27 @@ def safe(text, limit: int | None = None) -> str:
 
 
 def without_addresses(text: str) -> str:
-    """A repr without places in memory, which change from process to process."""
+    """Return a repr without memory addresses, which change from process to process."""
     return _ADDRESS.sub("", text)
 
 
-def name_span(text, limit: int = 160) -> str:
-    """A name that comes from data: its own direction of writing, cut if long, whole in the tip."""
+def name_element(text, limit: int = 160) -> str:
+    """Return a name from the data as an HTML element with its own direction of writing.
+
+    A name longer than `limit` is cut; its title shows 2,000 letters.
+    """
     text = str(text)
-    title = f' title="{safe(text, 2000)}"' if len(text) > limit else ""
-    return f"<bdi{title}>{safe(text, limit)}</bdi>"
+    title = f' title="{escape(text, 2000)}"' if len(text) > limit else ""
+    return f"<bdi{title}>{escape(text, limit)}</bdi>"
 
 
-# --------------------------------------------------------------------------- room in a chart
-def room(text: str) -> float:
-    """Pixels that words take at most in a chart, whatever font a browser has for them."""
-    return sum(map(_width, text))
+# --------------------------------------------------------------------------- widths in a chart
+def text_width(text: str) -> float:
+    """Return an upper bound of the pixels that text takes in a chart, in any font of a browser."""
+    return sum(map(_letter_width, text))
 
 
-def _width(letter: str) -> float:
-    """Pixels of a letter."""
+def _letter_width(letter: str) -> float:
     if letter in _WIDTHS:
         return _WIDTHS[letter]
     if unicodedata.combining(letter):
@@ -61,51 +60,52 @@ def _width(letter: str) -> float:
     return 8.3 if letter.isupper() or ord(letter) > 0x24F else 6.9
 
 
-def cut_to(text: str, pixels: float) -> str:
-    """The first letters of words that are too long for a place, and a mark that they go on."""
-    if room(text) <= pixels:
+def truncate(text: str, pixels: float) -> str:
+    """Return text that fits into a number of pixels, cut with an ellipsis if it is too long."""
+    if text_width(text) <= pixels:
         return text
-    left = pixels - room("…")
-    fitting = takewhile(lambda total: total <= left, accumulate(map(_width, text)))
+    available = pixels - text_width("…")
+    fitting = takewhile(lambda width: width <= available, accumulate(map(_letter_width, text)))
     return f"{text[: sum(1 for _ in fitting)]}…"
 
 
 # --------------------------------------------------------------------------- numbers
-def whole(value) -> str:
-    """A count with marks at the thousands."""
-    return NOTHING if value is None or not math.isfinite(value) else f"{int(value):,}"
+def format_count(value) -> str:
+    """Return a whole number with separators of thousands."""
+    return MISSING if value is None or not math.isfinite(value) else f"{int(value):,}"
 
 
-def fixed(value, digits: int) -> str:
-    """A number with so many decimals and a true minus; a small one that would read as zero in
-    powers of ten.
+def format_fixed(value, digits: int) -> str:
+    """Return a number with a fixed number of decimals and a true minus sign.
+
+    A small number that would read as zero is written in powers of ten.
     """
     if value is None or not math.isfinite(value):
-        return NOTHING
+        return MISSING
     text = f"{value:,.{digits}f}"
-    if value != 0.0 and not any(mark in "123456789" for mark in text):
+    if value != 0.0 and not any(digit in "123456789" for digit in text):
         text = f"{value:.1e}".replace("e-0", "e-")
     return text.replace("-", "−")
 
 
-def decimals(values) -> int:
-    """Decimals that show three digits of a middling value of these."""
+def count_decimals(values) -> int:
+    """Return the number of decimals that shows three digits of the median of some values."""
     sizes = sorted(abs(v) for v in values if v and math.isfinite(v))
     if not sizes:
         return 0
     return min(max(2 - math.floor(math.log10(sizes[len(sizes) // 2])), 0), 8)
 
 
-def percent(share, digits: int = 2) -> str:
-    """A share in percent."""
-    missing = share is None or not math.isfinite(share)
-    return NOTHING if missing else f"{fixed(100.0 * share, digits)} %"
+def format_percent(fraction, digits: int = 2) -> str:
+    """Return a fraction in percent."""
+    is_missing = fraction is None or not math.isfinite(fraction)
+    return MISSING if is_missing else f"{format_fixed(100.0 * fraction, digits)} %"
 
 
-def short(value) -> str:
-    """A number for an axis: few signs, millions as letters."""
+def format_short(value) -> str:
+    """Return a number for an axis: few characters, a letter for millions and more."""
     size = abs(value)
-    for unit, letter in _LARGE:
+    for unit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
         if size >= unit:
             return f"{value / unit:.4g} {letter}".replace("-", "−")
     if size >= 1000.0:
@@ -115,17 +115,17 @@ def short(value) -> str:
     return f"{value:.4g}".replace("-", "−")
 
 
-def size_of_bytes(count) -> str:
-    """Bytes in the unit that suits them."""
+def format_bytes_binary(count) -> str:
+    """Return a number of bytes in GiB, MiB, KiB or bytes."""
     if count is None or not math.isfinite(count):
-        return NOTHING
+        return MISSING
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit:
             return f"{count / unit:.1f} {name}"
     return f"{int(count)} bytes"
 
 
-def counted(number: int, thing: str) -> str:
-    """A count with its noun: 1 class, 2 classes."""
-    plural = thing + ("es" if thing.endswith("s") else "s")
-    return f"{number:,} {thing if number == 1 else plural}"
+def count_noun(number: int, noun: str) -> str:
+    """Return a count with its noun: 1 class, 2 classes."""
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -1,5 +1,5 @@
-"""What a sieve says of its own error, beside that of the prior and at other sizes, in words that
-the terminal and the page share.
+"""The held-out error of a sieve, with the errors of the prior and of other sizes, in the sentences
+of the command line and of the page.
 """
 
 import math
@@ -10,13 +10,13 @@ from sklearn.base import is_classifier
 
 from tamis.reporting.page.plot_data import output_names
 
-NEAR = math.log(1.5)  # how far a size of the ladder may lie from "half as many"
-SHARES = (("half as many features", 0.5), ("a tenth", 0.1))
-
 
 class SizePath(NamedTuple):
-    """Held-out errors at each size of a ladder, the error of no feature at all, the size that was
-    chosen, and the soft error that it might have.
+    """Held-out errors of a sieve along its sizes.
+
+    `error`, `standard_error` and `soft_error` belong to `sizes`, `baseline_error` to the prior
+    without features. `chosen` is the chosen size and `threshold` the largest soft error that it may
+    have (nan if the user set the size). `name` is that of the output.
     """
 
     sizes: np.ndarray
@@ -28,24 +28,25 @@ class SizePath(NamedTuple):
     threshold: float
     name: str = ""
 
-    def cost(self, share: float) -> tuple[int, float] | None:
-        """The size nearest to that share of the chosen one, and how much more error it makes; None
-        where the ladder has no such size.
+    def cost(self, fraction: float, tolerance: float = 1.5) -> tuple[int, float] | None:
+        """Return the size nearest to a fraction of the chosen one, and by how much its error is
+        larger, or None if all sizes are off by more than the factor `tolerance`.
         """
-        here, there = (
-            int(np.argmin(np.abs(np.log(self.sizes / (part * self.chosen)))))
-            for part in (1.0, share)
+        at_chosen, at_smaller = (
+            int(np.argmin(np.abs(np.log(self.sizes / (f * self.chosen))))) for f in (1.0, fraction)
         )
-        far = abs(math.log(self.sizes[there] / (share * self.chosen))) > NEAR
-        more = float(self.error[there] - self.error[here])
-        if far or here == there or not math.isfinite(more):
+        distance = abs(math.log(self.sizes[at_smaller] / (fraction * self.chosen)))
+        increase = float(self.error[at_smaller] - self.error[at_chosen])
+        is_far = distance > math.log(tolerance)
+        if is_far or at_chosen == at_smaller or not math.isfinite(increase):
             return None
-        return int(self.sizes[there]), more
+        return int(self.sizes[at_smaller]), increase
 
 
 def size_paths(model: Any) -> list[SizePath]:
-    """The ladder of a sieve, one an output where each has its own; empty for other models and where
-    no row was held out.
+    """Return the size path of a sieve, one an output if outputs have supports of their own.
+
+    The list is empty for other models, and for a sieve that could not hold out a row.
     """
     sizes, resolved = getattr(model, "sizes_", None), getattr(model, "resolved_params_", None)
     if isinstance(sizes, dict):
@@ -54,28 +55,30 @@ def size_paths(model: Any) -> list[SizePath]:
         return []
     baselines = np.atleast_1d(model.baseline_error_)
     names = output_names(model, len(sizes))
-    found = []
-    for ladder, chosen, baseline, name in zip(sizes, resolved, baselines, names, strict=True):
-        some = ladder["size"] > 0  # no feature is no place on a logarithmic scale
-        if np.isfinite(ladder["error"][some]).any():
-            size, error, spread, soft = (
-                ladder[key][some] for key in ("size", "error", "standard_error", "soft_error")
+    paths = []
+    for columns, params, baseline, name in zip(sizes, resolved, baselines, names, strict=True):
+        is_positive = columns["size"] > 0  # a logarithmic scale has no place for 0
+        if np.isfinite(columns["error"][is_positive]).any():
+            size, error, standard_error, soft_error = (
+                columns[key][is_positive]
+                for key in ("size", "error", "standard_error", "soft_error")
             )
-            kept, threshold = int(chosen["n_features"]), float(chosen["threshold"])
-            found.append(
-                SizePath(size, error, spread, soft, float(baseline), kept, threshold, name)
-            )
-    return found
+            chosen, threshold = int(params["n_features"]), float(params["threshold"])
+            errors = (error, standard_error, soft_error, float(baseline))
+            paths.append(SizePath(size, *errors, chosen, threshold, name))
+    return paths
 
 
 def error_name(classes: bool) -> str:
-    """What a sieve's error is."""
+    """Return the name of a sieve's error for an axis."""
     return "held-out error" if classes else "held-out error, 1 − R²"
 
 
 class HeldOutError(NamedTuple):
-    """The error to expect of a sieve, its standard error and that of the prior alone (means where
-    outputs have supports of their own), and its ladders.
+    """The held-out error of a sieve, its standard error, the error of the prior, and size paths.
+
+    Errors are means over the outputs if outputs have supports of their own. `classes` is True for a
+    classifier.
     """
 
     error: float
@@ -87,77 +90,81 @@ class HeldOutError(NamedTuple):
 
     @property
     def measure(self) -> str:
-        """What the error is told as."""
+        """The name of the stated number."""
         return "error" if self.classes else "R2"
 
-    def stated(self) -> str:
-        """The error beside that of the prior."""
+    def describe(self) -> str:
+        """Return the error with its standard error and the error of the prior, as text."""
         if not math.isfinite(self.error):
             return "not known: no row could be held out"
-        whose = f", the mean over {len(self.paths)} outputs" if len(self.paths) > 1 else ""
-        error, spread = self._told(self.error), self._figure(self.standard_error)
+        mean = f", the mean over {len(self.paths)} outputs" if len(self.paths) > 1 else ""
+        error, standard_error = self._format(self.error), self._round(self.standard_error)
         prior = "shares of the classes" if self.classes else "mean"
         return (
-            f"{error} ± {spread}{whose} "
-            f"(guessing by the {prior}: {self._told(self.baseline_error)})"
+            f"{error} ± {standard_error}{mean} "
+            f"(guessing by the {prior}: {self._format(self.baseline_error)})"
         )
 
-    def other_sizes(self) -> str:
-        """What fewer features would cost; empty where the ladder does not say."""
-        said, last = [], ""
-        for words, share in SHARES:
-            costs = [path.cost(share) for path in self.paths if path.chosen]
-            found = [cost for cost in costs if cost is not None]
-            if found and len(found) == len(costs):
-                size = f" ({found[0][0]:,})" if len(self.paths) == 1 else ""
-                # An output that keeps nothing has nothing to lose.
-                verb, amount = self._priced(sum(more for _, more in found) / len(self.paths))
+    def describe_other_sizes(self) -> str:
+        """Return as text what fewer features would cost, or "" if the paths have no such sizes."""
+        clauses, last_verb = [], ""
+        for words, fraction in (("half as many features", 0.5), ("a tenth", 0.1)):
+            costs = [path.cost(fraction) for path in self.paths if path.chosen]
+            known = [cost for cost in costs if cost is not None]
+            if known and len(known) == len(costs):
+                size = f" ({known[0][0]:,})" if len(self.paths) == 1 else ""
+                # An output that selects no feature has nothing to lose, so it counts as 0.
+                increase = sum(increase for _, increase in known) / len(self.paths)
+                verb, amount = self._describe_change(increase)
                 unit = f" {'points' if self.classes else 'of R2'}" if amount else ""
-                again = verb == last and amount
-                said.append(f"{words}{size} {amount if again else f'{verb}{amount}{unit}'}")
-                last = verb
-        return "; ".join(said)
+                is_repeated = verb == last_verb and amount
+                clauses.append(
+                    f"{words}{size} {amount if is_repeated else f'{verb}{amount}{unit}'}"
+                )
+                last_verb = verb
+        return "; ".join(clauses)
 
     def is_empty(self) -> bool:
-        """Whether no size was found to beat the prior (and none was asked for)."""
+        """Return whether the sieve chose to select no feature, since no size beat the prior."""
         return bool(self.paths) and all(
             not path.chosen and math.isfinite(path.threshold) for path in self.paths
         )
 
-    def nothing(self) -> str:
-        """What is said of an empty model."""
+    def describe_empty(self) -> str:
+        """Return the sentence about a model that selects no feature."""
         from tamis.methods.sieve.result import NOTHING_FOUND
 
         prior = "the share of the classes" if self.classes else "its mean"
         return NOTHING_FOUND.format(columns=self.n_columns, prior=prior)
 
-    def _priced(self, more: float) -> tuple[str, str]:
-        """A verb, and how much."""
-        amount = self._figure(abs(more))
+    def _describe_change(self, increase: float) -> tuple[str, str]:
+        """Return a verb for a change of the error, and its amount."""
+        amount = self._round(abs(increase))
         if not float(amount):
             return "cost nothing", ""
-        return ("cost " if more > 0.0 else "gain "), amount
+        return ("cost " if increase > 0.0 else "gain "), amount
 
-    def _told(self, error: float) -> str:
-        """An error as it is told: a share, or R2."""
+    def _format(self, error: float) -> str:
+        """Return an error in percent, or as R2."""
         if self.classes:
-            return f"{self._figure(error)} %"
-        return self._figure(1.0 - error) if error != 1.0 else "0"
+            return f"{self._round(error)} %"
+        return self._round(1.0 - error) if error != 1.0 else "0"
 
-    def _figure(self, value: float) -> str:
-        """A number with as many decimals as its standard error is sure of."""
-        factor, least = (100.0, 1) if self.classes else (1.0, 2)
-        spread = factor * self.standard_error
-        places = -math.floor(math.log10(spread)) if spread > 0.0 else least
-        return f"{factor * value:.{min(max(places, least), 4)}f}"
+    def _round(self, value: float) -> str:
+        """Return a number with the decimals that its standard error supports."""
+        factor, min_decimals = (100.0, 1) if self.classes else (1.0, 2)
+        error = factor * self.standard_error
+        decimals = -math.floor(math.log10(error)) if error > 0.0 else min_decimals
+        return f"{factor * value:.{min(max(decimals, min_decimals), 4)}f}"
 
 
 def held_out_error(model: Any) -> HeldOutError | None:
-    """What a model says of its own error, or None where it says nothing."""
+    """Return a model's own held-out error, or None if it has none."""
     if getattr(model, "sizes_", None) is None:
         return None
-    error, spread, baseline = (
+    error, standard_error, baseline_error = (
         float(np.mean(getattr(model, f"{name}error_"))) for name in ("", "standard_", "baseline_")
     )
     paths, classes = size_paths(model), bool(is_classifier(model))
-    return HeldOutError(error, spread, baseline, paths, classes, int(model.n_features_in_))
+    n_columns = int(model.n_features_in_)
+    return HeldOutError(error, standard_error, baseline_error, paths, classes, n_columns)

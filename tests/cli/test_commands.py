@@ -17,18 +17,18 @@ from reporting.pages import Page
 
 from tamis import load
 from tamis.cli.commands.demo import write_svmlight
-from tamis.cli.data import suggest
-from tamis.cli.show import Kept, kept, show_kept
+from tamis.cli.data import suggest_method
+from tamis.cli.output import FeatureWeights, print_weights, rank_weights
 from tamis.data.survey import Survey
 from tamis.datasets import make_text
-from tamis.reporting.page.material import DOUBT
-from tamis.reporting.page.sizes import held_out_error
+from tamis.reporting.page.held_out_error import held_out_error
+from tamis.reporting.page.plot_data import DOUBT
 
 pytestmark = pytest.mark.quick
 
 X, Y, PLANTED = make_text(n_samples=400, n_features=300, n_informative=8, words=20, random_state=0)
 COLOURS = ["red", "green", "blue"]
-QUICK = ["--set", "n_paths=2", "--set", "n_folds=2"]
+FEW_PATHS = ["--set", "n_paths=2", "--set", "n_folds=2"]
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,10 @@ def run(*arguments, capsys):
 
 # --------------------------------------------------------------------------- fit, predict, inspect
 def test_fit_prints_a_table_and_writes_a_model(folder, tmp_path, capsys):
-    done = run(
+    result = run(
         "fit",
         folder / "train.svm",
-        *QUICK,
+        *FEW_PATHS,
         "--test",
         folder / "test.svm",
         "--out",
@@ -63,8 +63,8 @@ def test_fit_prints_a_table_and_writes_a_model(folder, tmp_path, capsys):
         5,
         capsys=capsys,
     )
-    assert done.code == 0
-    for words in (
+    assert result.code == 0
+    for text in (
         "SieveClassifier",
         "rows      300",
         "kept",
@@ -74,70 +74,70 @@ def test_fit_prints_a_table_and_writes_a_model(folder, tmp_path, capsys):
         "m.tamis",
         "+ speaks for 1",
     ):
-        assert words in done.out
-    assert "columns count from 1" in done.err
+        assert text in result.out
+    assert "columns count from 1" in result.err
     model = load(tmp_path / "m.tamis")
     assert model.classes_.tolist() == [-1, 1]
-    table = [line.split("│")[1].strip() for line in done.out.splitlines() if line[:1] == "│"]
+    table = [line.split("│")[1].strip() for line in result.out.splitlines() if line[:1] == "│"]
     heaviest = model.support_[np.argsort(-model.importance_[0, model.support_], kind="stable")]
     assert table == [str(column + 1) for column in heaviest[:5].tolist()]
 
 
 # --------------------------------------------------------------------------- the sieve on itself
-def test_a_sieve_tells_its_error_beside_the_prior(folder, tmp_path, capsys):
-    done = run("fit", folder / "train.svm", *QUICK, "--out", tmp_path / "m", capsys=capsys)
+def test_a_sieve_prints_its_error_and_that_of_the_prior(folder, tmp_path, capsys):
+    result = run("fit", folder / "train.svm", *FEW_PATHS, "--out", tmp_path / "m", capsys=capsys)
     model = load(tmp_path / "m")
-    told = f"{100 * model.error_:.1f} % ± {100 * model.standard_error_:.1f}"
-    stated = rf"{re.escape(told)} \(.* {100 * model.baseline_error_:.1f} %\)"
-    assert re.match(rf"Error .*: {stated}\.\n", done.out)
-    others = held_out_error(model).other_sizes()
-    assert f"H{others[1:]}, by the method's own held-out rows.\n" in done.out
-    assert "the most important first" in done.out
-    looked = run("inspect", tmp_path / "m", capsys=capsys).out
-    assert re.search(stated, looked)
-    assert others in looked
-    tested = ["--test", folder / "test.svm"]
-    done = run("fit", folder / "train.svm", *QUICK, *tested, capsys=capsys)
-    assert "on 100 test rows" in done.out
-    assert re.search(rf"held out  {stated}\n", done.out)
+    error = f"{100 * model.error_:.1f} % ± {100 * model.standard_error_:.1f}"
+    baseline = f"{100 * model.baseline_error_:.1f} %"
+    assert re.match(rf"Error .*: {error} \(.* {baseline}\)\.\n", result.out)
+    sizes = held_out_error(model).describe_other_sizes()
+    assert f"H{sizes[1:]}, by the method's own held-out rows.\n" in result.out
+    assert "the most important first" in result.out
+    inspected = run("inspect", tmp_path / "m", capsys=capsys).out
+    assert re.search(rf"{error} \(.*: {baseline}\)", inspected)
+    assert sizes in inspected
+    options = ["--test", folder / "test.svm"]
+    result = run("fit", folder / "train.svm", *FEW_PATHS, *options, capsys=capsys)
+    assert "on 100 test rows" in result.out
+    assert re.search(rf"held out  {error} \(.*: {baseline}\)\n", result.out)
 
 
-def test_a_sieve_tells_its_error_in_json(folder, tmp_path, capsys):
-    options = ["fit", folder / "train.svm", *QUICK, "--json"]
-    found = json.loads(run(*options, "--out", tmp_path / "m", capsys=capsys).out)
+def test_a_sieve_prints_its_error_in_json(folder, tmp_path, capsys):
+    options = ["fit", folder / "train.svm", *FEW_PATHS, "--json"]
+    printed = json.loads(run(*options, "--out", tmp_path / "m", capsys=capsys).out)
     model = load(tmp_path / "m")
     errors = {"error": model.error_, "standard_error": model.standard_error_}
-    assert {name: found[name] for name in errors} == found["held_out"] == errors
-    assert found["baseline_error"] == model.baseline_error_
-    assert found["sizes"] == {name: column.tolist() for name, column in model.sizes_.items()}
-    assert found["sizes"]["size"][-1] == 0
-    shares = [line["importance"] for line in found["top"]]
-    assert shares[0] == 1.0
-    assert shares == sorted(shares, reverse=True)
-    assert "stated" not in found
-    looked = json.loads(run("inspect", tmp_path / "m", "--json", capsys=capsys).out)
+    assert {name: printed[name] for name in errors} == printed["held_out"] == errors
+    assert printed["baseline_error"] == model.baseline_error_
+    assert printed["sizes"] == {name: column.tolist() for name, column in model.sizes_.items()}
+    assert printed["sizes"]["size"][-1] == 0
+    importance = [line["importance"] for line in printed["top"]]
+    assert importance[0] == 1.0
+    assert importance == sorted(importance, reverse=True)
+    assert "stated" not in printed
+    inspected = json.loads(run("inspect", tmp_path / "m", "--json", capsys=capsys).out)
     names = [*errors, "baseline_error", "sizes", "top"]
-    assert [looked[name] for name in names] == [found[name] for name in names]
-    listed = run("inspect", tmp_path / "m", "--csv", capsys=capsys).out
-    lines = list(csv.DictReader(io.StringIO(listed)))
-    assert [float(line["importance"]) for line in lines] == shares
-    tested = json.loads(run(*options, "--test", folder / "test.svm", capsys=capsys).out)
-    assert tested["error"] != found["error"]
-    wrong = tested["error"]
-    assert tested["standard_error"] == pytest.approx(math.sqrt(wrong * (1.0 - wrong) / 99))
-    assert tested["better"] is True
-    assert [check["code"] for check in tested["checks"]] == [f"TAM{k:03}" for k in range(1, 13)]
-    assert tested["held_out"] == errors
+    assert [inspected[name] for name in names] == [printed[name] for name in names]
+    csv_text = run("inspect", tmp_path / "m", "--csv", capsys=capsys).out
+    lines = list(csv.DictReader(io.StringIO(csv_text)))
+    assert [float(line["importance"]) for line in lines] == importance
+    with_test = json.loads(run(*options, "--test", folder / "test.svm", capsys=capsys).out)
+    assert with_test["error"] != printed["error"]
+    error = with_test["error"]
+    assert with_test["standard_error"] == pytest.approx(math.sqrt(error * (1.0 - error) / 99))
+    assert with_test["better"] is True
+    assert [check["code"] for check in with_test["checks"]] == [f"TAM{k:03}" for k in range(1, 13)]
+    assert with_test["held_out"] == errors
 
 
-def test_a_sieve_of_numbers_speaks_of_the_variance(tmp_path, capsys):
+def test_a_sieve_of_numbers_prints_r2(tmp_path, capsys):
     write_svmlight(X, 3.0 * X[:, [5]].toarray().ravel() + 0.1 * Y, tmp_path / "a.svm")
-    words = ["--task", "regress", "--out", tmp_path / "m"]
-    done = run("fit", tmp_path / "a.svm", *QUICK, *words, capsys=capsys)
-    stated = held_out_error(load(tmp_path / "m"))
-    assert not stated.classes
-    assert re.match(f"R2 .*: {re.escape(stated.stated())}\\.\n", done.out)
-    assert "(guessing by the mean: 0)" in done.out
+    options = ["--task", "regress", "--out", tmp_path / "m"]
+    result = run("fit", tmp_path / "a.svm", *FEW_PATHS, *options, capsys=capsys)
+    error = held_out_error(load(tmp_path / "m"))
+    assert not error.classes
+    assert re.match(f"R2 .*: {re.escape(error.describe())}\\.\n", result.out)
+    assert "(guessing by the mean: 0)" in result.out
 
 
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
@@ -146,83 +146,83 @@ def test_a_sieve_that_finds_nothing_says_so(tmp_path, capsys, kind):
     targets = rng.permutation(2 * Y - 1) if kind == "classes" else rng.normal(size=400)
     write_svmlight(X, targets, tmp_path / "a.svm")
     paths = ["--out", tmp_path / "m", "--report", tmp_path / "page.html"]
-    done = run("fit", tmp_path / "a.svm", *QUICK, *paths, capsys=capsys)
+    result = run("fit", tmp_path / "a.svm", *FEW_PATHS, *paths, capsys=capsys)
     sentence = "othing in these 300 columns"
-    assert done.code == 0
-    assert done.out.startswith(f"N{sentence}")
-    assert sentence not in done.err  # once is enough
-    assert "no feature was kept" not in done.out
-    assert "many features" not in done.out
+    assert result.code == 0
+    assert result.out.startswith(f"N{sentence}")
+    assert sentence not in result.err  # once is enough
+    assert "no feature was kept" not in result.out
+    assert "many features" not in result.out
     model = load(tmp_path / "m")
     assert not len(model.support_)
     assert model.error_ == model.baseline_error_
-    assert sentence in (tmp_path / "page.html").read_text()
-    assert sentence in run("inspect", tmp_path / "m", capsys=capsys).out
-    done = run("fit", tmp_path / "a.svm", *QUICK, "--json", capsys=capsys)
-    assert json.loads(done.out)["kept"] == 0
+    assert sentence[1:] in (tmp_path / "page.html").read_text()
+    assert f"\nn{sentence} predicts " in run("inspect", tmp_path / "m", capsys=capsys).out
+    result = run("fit", tmp_path / "a.svm", *FEW_PATHS, "--json", capsys=capsys)
+    assert json.loads(result.out)["kept"] == 0
 
 
 def test_the_verdict_comes_before_remarks(tmp_path):
-    """As a terminal shows it: the first line is about the data, not about their reading."""
+    """Where both streams go to a terminal, the first line is about the error of the model."""
     lines = [f"id{k},{k * 37 % 101},{'ab'[k * 37 % 101 > 50]}" for k in range(200)]
     (tmp_path / "a.csv").write_text("id,x,y\n" + "\n".join(lines) + "\n")
-    command = [sys.executable, "-u", "-m", "tamis", "fit", "a.csv", *map(str, QUICK)]
-    kinds = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    said = subprocess.run(command, cwd=tmp_path, check=True, **kinds).stdout
-    assert said.startswith("Error on rows held out")
-    assert "tamis: left out as identifiers" in said
+    command = [sys.executable, "-u", "-m", "tamis", "fit", "a.csv", *map(str, FEW_PATHS)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    output = subprocess.run(command, cwd=tmp_path, check=True, **streams).stdout
+    assert output.startswith("Error on rows held out")
+    assert "tamis: left out as identifiers" in output
 
 
 def test_test_rows_may_lack_the_last_columns(tmp_path, capsys):
     write_svmlight(X, Y, tmp_path / "a.svm")
     write_svmlight(X[:, :50], Y, tmp_path / "b.svm")
-    words = ["--method", "ftrl", "--test", tmp_path / "b.svm"]
-    done = run("fit", tmp_path / "a.svm", *words, capsys=capsys)
-    assert done.code == 0, done.err
-    assert done.out.startswith("Error ")
+    options = ["--method", "ftrl", "--test", tmp_path / "b.svm"]
+    result = run("fit", tmp_path / "a.svm", *options, capsys=capsys)
+    assert result.code == 0, result.err
+    assert result.out.startswith("Error ")
 
 
-def test_other_models_are_silent_on_themselves(tmp_path, capsys):
-    """Of so few rows none was predicted before it was learnt."""
+def test_other_models_state_no_error(tmp_path, capsys):
+    """With so few rows no row was predicted before it was learnt."""
     write_svmlight(X[:200], 2 * Y[:200] - 1, tmp_path / "few.svm")
-    words = ["--method", "ftrl", "--json"]
-    found = json.loads(run("fit", tmp_path / "few.svm", *words, capsys=capsys).out)
+    options = ["--method", "ftrl", "--json"]
+    printed = json.loads(run("fit", tmp_path / "few.svm", *options, capsys=capsys).out)
     names = ("error", "standard_error", "baseline_error", "sizes")
-    assert [found[name] for name in names] == [None] * 4
-    assert "importance" not in found["top"][0]
+    assert [printed[name] for name in names] == [None] * 4
+    assert "importance" not in printed["top"][0]
 
 
-def test_one_pass_is_judged_on_the_way_beside_guessing(folder, tmp_path, capsys):
+def test_one_pass_has_a_progressive_error_and_that_of_guessing(folder, tmp_path, capsys):
     write_svmlight(X, np.random.default_rng(0).permutation(Y), tmp_path / "noise.svm")
-    for path, words in (
+    for path, text in (
         (folder / "train.svm", "on 44 rows before they were learnt; always the most frequent "),
         (tmp_path / "noise.svm", "No better than guessing: the difference, "),
     ):
         page = ["--report", tmp_path / "page.html"]
-        done = run("fit", path, "--method", "ftrl", *page, capsys=capsys)
-        assert words in done.out
-        assert done.out.startswith("Error ")
-        assert words in (tmp_path / "page.html").read_text()
-        found = json.loads(run("fit", path, "--method", "ftrl", "--json", capsys=capsys).out)
-        assert found["better"] is (path.name == "train.svm")
-        assert "first pass" in found["error_of"]
-        assert found["error"] < found["baseline_error"] or not found["better"]
+        result = run("fit", path, "--method", "ftrl", *page, capsys=capsys)
+        assert text in result.out
+        assert result.out.startswith("Error ")
+        assert text in (tmp_path / "page.html").read_text()
+        printed = json.loads(run("fit", path, "--method", "ftrl", "--json", capsys=capsys).out)
+        assert printed["better"] is (path.name == "train.svm")
+        assert "first pass" in printed["error_of"]
+        assert printed["error"] < printed["baseline_error"] or not printed["better"]
 
 
 def test_features_that_were_seldom_selected_are_marked(capsys):
     line = {"column": 1, "class": "1", "weight": 1.0, "importance": 1.0}
     lines = [
-        line | {"name": name, "probability": share}
-        for name, share in (("sure", 1.0), ("even", 0.5), ("rare", 0.49))
+        line | {"name": name, "probability": probability}
+        for name, probability in (("sure", 1.0), ("even", 0.5), ("rare", 0.49))
     ]
-    show_kept(Kept(lines, 3, False))
-    said = capsys.readouterr().out
-    assert [line for line in said.splitlines() if "│" in line and "*" in line] == [
-        next(line for line in said.splitlines() if "rare" in line)
+    print_weights(FeatureWeights(lines, 3, False))
+    output = capsys.readouterr().out
+    assert [line for line in output.splitlines() if "│" in line and "*" in line] == [
+        next(line for line in output.splitlines() if "rare" in line)
     ]
-    assert "* 0.49" in said
-    assert f"\n* {DOUBT}\n" in said
-    show_kept(Kept(lines[:2], 3, False))
+    assert "* 0.49" in output
+    assert f"\n* {DOUBT}\n" in output
+    print_weights(FeatureWeights(lines[:2], 3, False))
     assert "*" not in capsys.readouterr().out
 
 
@@ -234,31 +234,31 @@ def test_the_first_weights_are_those_of_all(importance):
     model.coef_[:, model.support_] = random.integers(-2, 3, (3, 40))  # zeros, and many ties
     if importance:
         model.importance_ = np.abs(model.coef_) * random.integers(1, 3, 120)
-    whole = kept(model, lambda columns: [f"word {c}" for c in columns])
-    wanted = sorted(
-        whole.lines,
+    all_weights = rank_weights(model, lambda columns: [f"word {c}" for c in columns])
+    expected = sorted(
+        all_weights.lines,
         key=lambda line: (-line.get("importance", 0), -abs(line["weight"]), line["column"]),
     )
-    assert whole.lines == wanted
-    assert whole.total == np.count_nonzero(model.coef_)
-    for most in (0, 1, 7, 50):
-        few = kept(model, lambda columns: [f"word {c}" for c in columns], most)
-        assert few == (whole.lines[:most], whole.total, True)
-    assert whole.lines[0]["name"] == f"word {whole.lines[0]['column']}"
+    assert all_weights.lines == expected
+    assert all_weights.total == np.count_nonzero(model.coef_)
+    for limit in (0, 1, 7, 50):
+        first = rank_weights(model, lambda columns: [f"word {c}" for c in columns], limit)
+        assert first == (all_weights.lines[:limit], all_weights.total, True)
+    assert all_weights.lines[0]["name"] == f"word {all_weights.lines[0]['column']}"
 
 
 def test_without_runs_inside_there_is_no_probability(tmp_path, capsys):
     (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
-    done = run("fit", tmp_path / "a.svm", *QUICK, capsys=capsys)
-    assert done.code == 0
-    assert "not known: no row could be held out" in done.out
-    assert "importance" in done.out
-    assert "probability" not in done.out
+    result = run("fit", tmp_path / "a.svm", *FEW_PATHS, capsys=capsys)
+    assert result.code == 0
+    assert "not known: no row could be held out" in result.out
+    assert "importance" in result.out
+    assert "probability" not in result.out
 
 
 @pytest.mark.parametrize("method", ["truncated", "fobos", "rda", "ftrl", "online"])
 def test_other_methods_and_json(folder, method, capsys):
-    done = run(
+    result = run(
         "fit",
         folder / "train.svm",
         "--method",
@@ -270,26 +270,28 @@ def test_other_methods_and_json(folder, method, capsys):
         folder / "test.svm",
         capsys=capsys,
     )
-    found = json.loads(done.out)
-    assert done.code == 0
-    assert found["rows"] == 900
-    assert found["error"] < 0.5
-    assert found["error_of"] == "on the test rows"
-    assert len(found["top"]) == min(20, found["kept"])
-    assert abs(found["top"][0]["weight"]) >= abs(found["top"][-1]["weight"])
+    printed = json.loads(result.out)
+    assert result.code == 0
+    assert printed["rows"] == 900
+    assert printed["error"] < 0.5
+    assert printed["error_of"] == "on the test rows"
+    assert len(printed["top"]) == min(20, printed["kept"])
+    assert abs(printed["top"][0]["weight"]) >= abs(printed["top"][-1]["weight"])
 
 
 def test_the_same_command_gives_the_same_bytes(folder, tmp_path, capsys):
     for name in ("a", "b"):
-        run("fit", folder / "train.svm", *QUICK, "--out", tmp_path / name, capsys=capsys)
+        run("fit", folder / "train.svm", *FEW_PATHS, "--out", tmp_path / name, capsys=capsys)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert str(folder).encode() not in (tmp_path / "a").read_bytes()
-    run("fit", folder / "train.svm", *QUICK, "--seed", 1, "--out", tmp_path / "b", capsys=capsys)
+    run(
+        "fit", folder / "train.svm", *FEW_PATHS, "--seed", 1, "--out", tmp_path / "b", capsys=capsys
+    )
     assert (tmp_path / "a").read_bytes() != (tmp_path / "b").read_bytes()
 
 
 def test_a_table_with_words(folder, tmp_path, capsys):
-    done = run(
+    result = run(
         "fit",
         folder / "table.csv",
         "--method",
@@ -300,11 +302,11 @@ def test_a_table_with_words(folder, tmp_path, capsys):
         tmp_path / "m",
         capsys=capsys,
     )
-    assert "colour=green" in done.out
-    assert "+ speaks for yes" in done.out
-    done = run("predict", tmp_path / "m", folder / "table.csv", capsys=capsys)
-    assert done.out.splitlines()[:3] == ["no", "yes", "no"]
-    assert "error 0.00% on 300 rows" in done.err
+    assert "colour=green" in result.out
+    assert "+ speaks for yes" in result.out
+    result = run("predict", tmp_path / "m", folder / "table.csv", capsys=capsys)
+    assert result.out.splitlines()[:3] == ["no", "yes", "no"]
+    assert "error 0.00% on 300 rows" in result.err
     (tmp_path / "new.csv").write_text("size,colour,age\n1,green,2\n5,violet,3\n")
     assert run("predict", tmp_path / "m", tmp_path / "new.csv", capsys=capsys).out == "yes\nno\n"
 
@@ -313,7 +315,7 @@ def test_numbers_as_targets(tmp_path, capsys):
     (tmp_path / "a.csv").write_text(
         "a,b,y\n" + "".join(f"{k % 7},{k % 5},{2.5 * (k % 7) - 1:.2f}\n" for k in range(400))
     )
-    done = run(
+    result = run(
         "fit",
         tmp_path / "a.csv",
         "--method",
@@ -324,12 +326,14 @@ def test_numbers_as_targets(tmp_path, capsys):
         tmp_path / "m",
         capsys=capsys,
     )
-    assert "FTRLRegressor" in done.out
-    assert "the targets look like numbers" in done.err
-    done = run("predict", tmp_path / "m", tmp_path / "a.csv", "-o", tmp_path / "out", capsys=capsys)
-    assert not done.out
+    assert "FTRLRegressor" in result.out
+    assert "the targets look like numbers" in result.err
+    result = run(
+        "predict", tmp_path / "m", tmp_path / "a.csv", "-o", tmp_path / "out", capsys=capsys
+    )
+    assert not result.out
     assert len((tmp_path / "out").read_text().splitlines()) == 400
-    assert "mean squared error" in done.err
+    assert "mean squared error" in result.err
 
 
 def test_hashed_features_are_named(tmp_path, capsys):
@@ -338,7 +342,7 @@ def test_hashed_features_are_named(tmp_path, capsys):
         for k in range(200)
     )
     (tmp_path / "a.vw").write_text(text)
-    done = run(
+    result = run(
         "fit",
         tmp_path / "a.vw",
         "--method",
@@ -348,10 +352,10 @@ def test_hashed_features_are_named(tmp_path, capsys):
         "--json",
         capsys=capsys,
     )
-    names = {line["name"] for line in json.loads(done.out)["top"]}
+    names = {line["name"] for line in json.loads(result.out)["top"]}
     assert {"w^good", "w^bad"} <= names
-    done = run("inspect", tmp_path / "m", "--csv", capsys=capsys)
-    assert {"w^good", "w^bad"} <= {line["name"] for line in csv.DictReader(io.StringIO(done.out))}
+    result = run("inspect", tmp_path / "m", "--csv", capsys=capsys)
+    assert {"w^good", "w^bad"} <= {line["name"] for line in csv.DictReader(io.StringIO(result.out))}
 
 
 def test_predictions_and_probabilities(folder, tmp_path, capsys):
@@ -390,22 +394,22 @@ def test_inspect(folder, tmp_path, capsys):
         tmp_path / "m",
         capsys=capsys,
     )
-    done = run("inspect", tmp_path / "m", "--top", 4, capsys=capsys)
-    assert "alpha=0.0001" in done.out
-    assert "loss=hinge" in done.out
-    found = json.loads(run("inspect", tmp_path / "m", "--json", capsys=capsys).out)
-    listed = list(
+    result = run("inspect", tmp_path / "m", "--top", 4, capsys=capsys)
+    assert "alpha=0.0001" in result.out
+    assert "loss=hinge" in result.out
+    printed = json.loads(run("inspect", tmp_path / "m", "--json", capsys=capsys).out)
+    lines = list(
         csv.DictReader(io.StringIO(run("inspect", tmp_path / "m", "--csv", capsys=capsys).out))
     )
-    assert found["kept"] == len(listed) == len(load(tmp_path / "m").support_)
-    assert [line["name"] for line in found["top"]] == [line["name"] for line in listed[:30]]
+    assert printed["kept"] == len(lines) == len(load(tmp_path / "m").support_)
+    assert [line["name"] for line in printed["top"]] == [line["name"] for line in lines[:30]]
     assert run("predict", tmp_path / "m", folder / "test.svm", "--proba", capsys=capsys).code == 2
 
 
 # --------------------------------------------------------------------------- check, compare, report
 def test_check(folder, tmp_path, capsys):
-    found = json.loads(run("check", folder / "train.svm", "--json", capsys=capsys).out)
-    assert set(found) >= {
+    printed = json.loads(run("check", folder / "train.svm", "--json", capsys=capsys).out)
+    assert set(printed) >= {
         "files",
         "format",
         "rows",
@@ -418,25 +422,25 @@ def test_check(folder, tmp_path, capsys):
         "file_bytes",
         "suggested",
     }
-    assert (found["rows"], found["format"], found["suggested"]) == (300, "svmlight", "sieve")
-    assert found["labels"] == {"-1": int((Y[:300] == 0).sum()), "1": int((Y[:300] == 1).sum())}
-    assert found["nonzeros"] == X[:300].nnz
+    assert (printed["rows"], printed["format"], printed["suggested"]) == (300, "svmlight", "sieve")
+    assert printed["labels"] == {"-1": int((Y[:300] == 0).sum()), "1": int((Y[:300] == 1).sum())}
+    assert printed["nonzeros"] == X[:300].nnz
     rows = sp.csr_array(X[:300], dtype=np.float64)
-    held = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
-    assert found["memory_bytes"] == held
-    assert found["file_bytes"] == (folder / "train.svm").stat().st_size
+    memory_bytes = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+    assert printed["memory_bytes"] == memory_bytes
+    assert printed["file_bytes"] == (folder / "train.svm").stat().st_size
     (tmp_path / "bad.svm").write_text("1 1:1\nspam 1:1\n0 2:nan\n0 2:1\n")
-    done = run("check", tmp_path / "bad.svm", capsys=capsys)
-    assert done.code == 0
-    assert "bad lines  2" in done.out
-    assert "line 2, column 1: label 'spam'" in done.err
-    assert "line 3, column 5: 'nan' is not finite" in done.err
+    result = run("check", tmp_path / "bad.svm", capsys=capsys)
+    assert result.code == 0
+    assert "bad lines  2" in result.out
+    assert "line 2, column 1: label 'spam'" in result.err
+    assert "line 3, column 5: 'nan' is not finite" in result.err
 
 
 def test_a_sieve_is_suggested_while_its_paths_fit_into_memory():
     labels = dict.fromkeys(range(4), 25)
-    assert suggest(Survey(rows=100, features=1_000_000, labels=labels))[0] == "sieve"
-    method, reason = suggest(Survey(rows=100, features=3_000_000, labels=labels))
+    assert suggest_method(Survey(rows=100, features=1_000_000, labels=labels))[0] == "sieve"
+    method, reason = suggest_method(Survey(rows=100, features=3_000_000, labels=labels))
     assert method == "ftrl"
     assert "12,000,000" in reason
 
@@ -444,30 +448,30 @@ def test_a_sieve_is_suggested_while_its_paths_fit_into_memory():
 def test_compare_and_report(folder, tmp_path, capsys):
     page = tmp_path / "page.html"
     options = ["--methods", "ftrl,rda", "--runs", 3, "--threads", 1, "--report", page, "--json"]
-    tested = [folder / "train.svm", "--test", folder / "test.svm"]
-    record = json.loads(run("compare", *tested, *options, capsys=capsys).out)
+    files = [folder / "train.svm", "--test", folder / "test.svm"]
+    record = json.loads(run("compare", *files, *options, capsys=capsys).out)
     assert record["rows"][0]["model"] == "ftrl"
     assert record["settings"]["test_rows"] == 100
-    found = Page(page).check()
-    assert found.sections()[:2] == ["data", "methods"]
-    assert "300" in found.said("table")[0]
+    page_content = Page(page).check()
+    assert page_content.sections()[:2] == ["data", "methods"]
+    assert "300" in page_content.texts("table")[0]
 
 
 def test_compare_checks_the_data(tmp_path, capsys):
     lines = [f"{k},{k % 2},{k % 7},{'yes' if k % 2 else 'no'}" for k in range(80)]
     (tmp_path / "a.csv").write_text("\n".join(["id,told,b,y", *lines]) + "\n")
     page = tmp_path / "page.html"
-    words = [tmp_path / "a.csv", "--methods", "ftrl", "--runs", 2, "--threads", 1]
-    done = run("compare", *words, "--report", page, capsys=capsys)
-    assert done.out.count("TAM010 leak: ") == 1
-    assert "told (1.000)" in done.out
+    arguments = [tmp_path / "a.csv", "--methods", "ftrl", "--runs", 2, "--threads", 1]
+    result = run("compare", *arguments, "--report", page, capsys=capsys)
+    assert result.out.count("TAM010 leak: ") == 1
+    assert "told (1.000)" in result.out
     assert "TAM010 leak: " in page.read_text()
-    done = run("compare", *words, "--silence", "TAM010", capsys=capsys)
-    assert done.code == 0
-    assert "TAM010" not in done.out
-    done = run("compare", *words, "--silence", "TAM99", capsys=capsys)
-    assert done.code == 1
-    assert "no check has the code 'TAM99'" in done.err
+    result = run("compare", *arguments, "--silence", "TAM010", capsys=capsys)
+    assert result.code == 0
+    assert "TAM010" not in result.out
+    result = run("compare", *arguments, "--silence", "TAM99", capsys=capsys)
+    assert result.code == 1
+    assert "no check has the code 'TAM99'" in result.err
 
 
 @pytest.mark.parametrize("method", ["ftrl", "sieve"])
@@ -476,24 +480,26 @@ def test_a_report_of_a_fit(folder, tmp_path, capsys, method):
     table = folder / "table.csv"
     options = ["--method", method, "--report", page, "--test", table]
     assert run("fit", table, *options, capsys=capsys).code == 0
-    found = Page(page).check()
-    sections = found.sections()
+    content = Page(page).check()
+    sections = content.sections()
     assert sections[:3] == ["verdict", "judged", "features"]
     assert {"data", "making"} < set(sections)
-    (first,) = found.said("p", **{"class": "first"})
+    (first,) = content.texts("p", **{"class": "first"})
     assert " on 300 test rows; always " in first
-    names = found.data()["name"]
+    names = content.data()["name"]
     assert names
     assert set(names) <= {"age", "colour=blue", "colour=green", "colour=red", "size"}
-    assert "seed" in found.said("section", id="making")[0]
+    assert "seed" in content.texts("section", id="making")[0]
 
 
 # ------------------------------------------------------------------------ in processes of their own
 def test_from_standard_input_to_standard_output(folder, tmp_path):
     text = (folder / "train.svm").read_text()
-    done = tamis("fit", "-", "--method", "ftrl", "--passes", 2, "--out", tmp_path / "m", given=text)
-    assert done.code == 0, done.err
-    done = tamis("predict", tmp_path / "m", "-", "--format", "svmlight", given=text)
-    assert len(done.out.splitlines()) == 300
-    done = tamis("check", "-", "--json", given=text)
-    assert json.loads(done.out)["rows"] == 300
+    result = tamis(
+        "fit", "-", "--method", "ftrl", "--passes", 2, "--out", tmp_path / "m", given=text
+    )
+    assert result.code == 0, result.err
+    result = tamis("predict", tmp_path / "m", "-", "--format", "svmlight", given=text)
+    assert len(result.out.splitlines()) == 300
+    result = tamis("check", "-", "--json", given=text)
+    assert json.loads(result.out)["rows"] == 300

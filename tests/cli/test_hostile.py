@@ -1,6 +1,4 @@
-"""Names from data that attack a terminal or a spreadsheet: no command lets them through, judged by
-the characters that come out.
-"""
+"""Names from data that attack a terminal or a spreadsheet: no command prints them unescaped."""
 
 import ast
 import csv
@@ -50,8 +48,8 @@ NAMES = [
 CLASSES = ["yes\x1b[31m\u202e", "=no\n"]
 
 
-def unseen(text):
-    """Characters that a terminal must not be sent."""
+def unsafe_characters(text):
+    """Return the characters of a text that must not reach a terminal."""
     return {
         c
         for c in text
@@ -64,7 +62,7 @@ def unseen(text):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A table whose columns, classes and file have such names, and a model that keeps them all."""
+    """A table with such names of columns, classes and file, and a text."""
     folder = tmp_path_factory.mktemp("hostile")
     random = np.random.default_rng(0)
     table = {name: random.normal(size=120).tolist() for name in NAMES} | {
@@ -84,24 +82,24 @@ def data(folder):
 
 @pytest.fixture(scope="module")
 def model(folder, data):
-    """The model's file, its name hostile too."""
+    """A model file with such a name; the model keeps all columns."""
     from tamis import train
 
-    place = folder / "m\x1b[0m"
-    save(train(FTRLClassifier(alpha=1e-9, random_state=0), open_rows(data)), place)
-    return place
+    path = folder / "m\x1b[0m"
+    save(train(FTRLClassifier(alpha=1e-9, random_state=0), open_rows(data)), path)
+    return path
 
 
-def check(done, code=0):
-    assert done.code == code, done.err
-    assert not unseen(done.out), unseen(done.out)
-    assert not unseen(done.err), unseen(done.err)
-    return done
+def check(result, code=0):
+    assert result.code == code, result.err
+    assert not unsafe_characters(result.out), unsafe_characters(result.out)
+    assert not unsafe_characters(result.err), unsafe_characters(result.err)
+    return result
 
 
 # --------------------------------------------------------------------------- commands
 def test_fit_and_check(data, folder, capsys):
-    done = check(
+    result = check(
         here(
             "fit",
             data,
@@ -114,27 +112,27 @@ def test_fit_and_check(data, folder, capsys):
             capsys=capsys,
         )
     )
-    for words in (
+    for text in (
         r"\x1b[2J\x1b[31mred",
         r"a\u202egnp.exe",
         "[bold red]markup[/] :smile:",
         "yes\\x1b[31m\\u202e",
     ):
-        assert words in done.out
-    for more in ([], ["--json"]):
-        check(here("check", data, *more, capsys=capsys))
-    found = json.loads(
+        assert text in result.out
+    for options in ([], ["--json"]):
+        check(here("check", data, *options, capsys=capsys))
+    printed = json.loads(
         check(
             here("fit", data, "--method", "ftrl", "--json", "--set", "alpha=1e-9", capsys=capsys)
         ).out
     )
-    assert set(NAMES) - {line["name"] for line in found["top"]} <= set()
-    assert set(found["classes"]) == set(CLASSES)
+    assert set(NAMES) - {line["name"] for line in printed["top"]} <= set()
+    assert set(printed["classes"]) == set(CLASSES)
 
 
 def test_inspect(model, capsys):
-    done = check(here("inspect", model, "--top", 50, capsys=capsys))
-    assert "[bold red]markup[/] :smile:" in done.out
+    result = check(here("inspect", model, "--top", 50, capsys=capsys))
+    assert "[bold red]markup[/] :smile:" in result.out
     assert {
         line["name"]
         for line in json.loads(check(here("inspect", model, "--json", capsys=capsys)).out)["top"]
@@ -142,8 +140,8 @@ def test_inspect(model, capsys):
 
 
 def test_csv_holds_no_formula(model, capsys):
-    done = check(here("inspect", model, "--csv", capsys=capsys))
-    lines = list(csv.DictReader(io.StringIO(done.out)))
+    result = check(here("inspect", model, "--csv", capsys=capsys))
+    lines = list(csv.DictReader(io.StringIO(result.out)))
     assert len(lines) == len(NAMES)
     assert [float(line["weight"]) for line in lines] == sorted(
         (float(line["weight"]) for line in lines), key=abs, reverse=True
@@ -163,40 +161,40 @@ def test_csv_holds_no_formula(model, capsys):
 
 
 def test_predictions_stay_one_a_line_and_keep_what_a_line_can_hold(model, data, tmp_path, capsys):
-    for more in ([], ["--proba"]):
-        done = here("predict", model, data, *more, capsys=capsys)
-        assert done.code == 0
-        assert len(done.out.splitlines()) == 120 + len(more)
-        assert unseen(done.out) <= {"\u202e", "\t"}
-        assert not unseen(done.err)
-        here("predict", model, data, *more, "-o", tmp_path / "out", capsys=capsys)
-        assert (tmp_path / "out").read_text() == done.out
+    for options in ([], ["--proba"]):
+        result = here("predict", model, data, *options, capsys=capsys)
+        assert result.code == 0
+        assert len(result.out.splitlines()) == 120 + len(options)
+        assert unsafe_characters(result.out) <= {"\u202e", "\t"}
+        assert not unsafe_characters(result.err)
+        here("predict", model, data, *options, "-o", tmp_path / "out", capsys=capsys)
+        assert (tmp_path / "out").read_text() == result.out
 
 
 def test_predictions_on_a_terminal(model, data):
-    mine, theirs = pty.openpty()
+    reader, writer = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-m", "tamis", "predict", model, data], stdout=theirs, stderr=theirs
+        [sys.executable, "-m", "tamis", "predict", model, data], stdout=writer, stderr=writer
     )
-    os.close(theirs)
-    seen = b""
+    os.close(writer)
+    output = b""
     while True:
         try:
-            piece = os.read(mine, 1 << 16)
+            chunk = os.read(reader, 1 << 16)
         except OSError:  # the other end is closed
             break
-        if not piece:
+        if not chunk:
             break
-        seen += piece
-    os.close(mine)
-    text = seen.decode().replace("\r\n", "\n")
+        output += chunk
+    os.close(reader)
+    text = output.decode().replace("\r\n", "\n")
     assert child.wait() == 0, text
     assert "yes\\x1b[31m\\u202e" in text
-    assert not unseen(text)
+    assert not unsafe_characters(text)
 
 
 def test_compare(data, capsys, tmp_path):
-    done = check(
+    result = check(
         here(
             "compare",
             data,
@@ -211,7 +209,7 @@ def test_compare(data, capsys, tmp_path):
             capsys=capsys,
         )
     )
-    assert r"page: " in done.out
+    assert r"page: " in result.out
     check(
         here(
             "compare",
@@ -243,12 +241,12 @@ def test_names_of_models_in_a_record():
         "seconds": 0.1,
     }
     record = Record(rows=[{"model": "\x1b[2J[bold]x\u202e", **row}])
-    assert not unseen(record.table())
+    assert not unsafe_characters(record.table())
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=120)
     console.print(record.table(rich=True))
-    assert not unseen(console.file.getvalue())
+    assert not unsafe_characters(console.file.getvalue())
     assert "[bold]x" in console.file.getvalue()
 
 
@@ -263,18 +261,25 @@ def test_associate(folder, capsys, tmp_path):
         shape=X.shape,
         terms=np.array(words),
     )
-    asked = [part for word in words for part in ("--query", word)]
-    done = check(
+    queries = [argument for word in words for argument in ("--query", word)]
+    result = check(
         here(
-            "associate", tmp_path / "c.npz", *asked, "--components", 3, "--radius", 5, capsys=capsys
+            "associate",
+            tmp_path / "c.npz",
+            *queries,
+            "--components",
+            3,
+            "--radius",
+            5,
+            capsys=capsys,
         )
     )
-    assert "[bold]sea\\u202e" in done.out
+    assert "[bold]sea\\u202e" in result.out
     check(
         here(
             "associate",
             tmp_path / "c.npz",
-            *asked,
+            *queries,
             "--components",
             3,
             "--json",
@@ -294,65 +299,65 @@ def test_associate(folder, capsys, tmp_path):
     "command", ["fit", "check", "predict", "inspect", "compare", "associate", "\x1b[2J\u202e"]
 )
 def test_errors_of_every_command(command, tmp_path, capsys):
-    wrong = tmp_path / "\x1b[31m\u202e.csv"
-    wrong.write_bytes(b'"\x1b[2J",b,y\n\x1b[2J,\xe2\x80\xae,1\n\xff\x9b\n')
-    more = {"predict": [wrong], "check": ["--on-bad", "error"]}.get(command, [])
+    path = tmp_path / "\x1b[31m\u202e.csv"
+    path.write_bytes(b'"\x1b[2J",b,y\n\x1b[2J,\xe2\x80\xae,1\n\xff\x9b\n')
+    options = {"predict": [path], "check": ["--on-bad", "error"]}.get(command, [])
     check(
-        here(command, wrong, *more, capsys=capsys),
+        here(command, path, *options, capsys=capsys),
         2 if command in ("associate", "\x1b[2J\u202e") else 1,
     )
     check(here("fit", tmp_path / "none\x1b[2J", "--method", "ftrl", capsys=capsys), 1)
-    check(here("fit", wrong, "--\x1b[2J", capsys=capsys), 2)
+    check(here("fit", path, "--\x1b[2J", capsys=capsys), 2)
 
 
 @pytest.mark.parametrize("suffix", ["svm", "csv", "tsv", "vw", "npz", "parquet", "arrow"])
 def test_what_readers_say(suffix, tmp_path):
-    """Raised, or noted of lines that are skipped: no message repeats a file as it is."""
-    place = tmp_path / f"\x1b[2J\u202e.{suffix}"
+    """No message repeats a file unescaped, whether it is raised or noted for skipped lines."""
+    path = tmp_path / f"\x1b[2J\u202e.{suffix}"
     for text in (
         b"\x1b[2J\xe2\x80\xae:\x07 1\n",
         b'"\x1b\n[2J",b,y\n\x1b,\xe2\x80\xae,1\n1,1,1\n',
         b"1 1:\x1b[2J\n1 \xe2\x80\xae:2\n1 1:1\n",
         b"1 | a:\x1b\n1 | a:1\n",
     ):
-        place.write_bytes(text)
+        path.write_bytes(text)
         for on_bad in ("error", "skip"):
-            said = []
+            messages = []
             try:
-                rows = open_rows(place, on_bad=on_bad)
+                rows = open_rows(path, on_bad=on_bad)
                 list(rows)
-                said = rows.bad.first
+                messages = rows.bad.first
             except ReadError as error:
-                said = [str(error)]
-            assert not unseen("".join(said))
+                messages = [str(error)]
+            assert not unsafe_characters("".join(messages))
 
 
 def test_other_errors_that_quote(tmp_path):
-    place = tmp_path / "m\x1b[2J\u202e"
-    place.write_bytes(b"no model")
+    path = tmp_path / "m\x1b[2J\u202e"
+    path.write_bytes(b"no model")
     with pytest.raises(ModelFileError) as caught:
-        load(place)
-    assert not unseen(str(caught.value))
+        load(path)
+    assert not unsafe_characters(str(caught.value))
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(OSError, match="cannot save") as caught:
         save(FTRLClassifier(), tmp_path / "none\x1b" / "m\u202e")
-    assert not unseen(str(caught.value.strerror))
+    assert not unsafe_characters(str(caught.value.strerror))
 
 
 # --------------------------------------------------------------------------- the functions
 @given(st.text())
 def test_the_laws_of_safe_text(text):
-    safe = for_terminal(text)
-    assert not unseen(safe)
-    assert "\n" not in safe
-    assert for_terminal(safe) == safe
+    escaped = for_terminal(text)
+    assert not unsafe_characters(escaped)
+    assert "\n" not in escaped
+    assert for_terminal(escaped) == escaped
     assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in for_line(text))
     coded = for_json(json.dumps({"a": text}, indent=1, ensure_ascii=False))
-    assert not unseen(coded)
+    assert not unsafe_characters(coded)
     assert json.loads(coded) == {"a": text}
     cell = for_csv(text)
     assert not cell.lstrip().startswith(("=", "@"))
-    assert not unseen(cell)
+    assert not unsafe_characters(cell)
     if cell.lstrip()[:1] in ("+", "-"):
         float(cell)
 
@@ -384,8 +389,8 @@ def test_numbers_stay_numbers_in_cells(value, cell):
 
 
 def test_there_is_one_way_to_the_terminal():
-    """Commands print through `say` and `note`; the others that write are known, tested above."""
-    found = set()
+    """Commands print by the functions of `messages`; the other calls are known and tested above."""
+    calls = set()
     for path in Path(tamis.cli.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in (
@@ -394,11 +399,11 @@ def test_there_is_one_way_to_the_terminal():
                 "sys.stdout.write",
                 "sys.stderr.write",
             ):
-                found.add((path.stem, ast.unparse(node.func)))
-    assert found == {
-        ("say", "print"),
-        ("show", "print"),
-        ("show", "console.print"),
+                calls.add((path.stem, ast.unparse(node.func)))
+    assert calls == {
+        ("messages", "print"),
+        ("output", "print"),
+        ("output", "console.print"),
         ("compare", "console.print"),
         ("export", "sys.stdout.write"),  # a file on standard output, in a form of its own
     }

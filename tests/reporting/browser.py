@@ -1,6 +1,4 @@
-"""A headless Chromium, driven by its DevTools protocol over a pipe: nothing to install but the
-browser.
-"""
+"""A headless Chromium, controlled by its DevTools protocol over a pipe."""
 
 import itertools
 import json
@@ -11,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -20,12 +18,12 @@ FLAGS = (
     "--no-first-run",
     "--disable-background-networking",
 )
-WAIT = 60.0
+TIMEOUT = 60.0  # seconds for an answer
 
 
 def find_browser():
-    """Path of a Chromium, or None."""
-    return next((path for path in map(shutil.which, NAMES) if path), None)
+    """Return the path of a Chromium, or None."""
+    return next((path for path in map(shutil.which, PROGRAMS) if path), None)
 
 
 class Browser:
@@ -33,8 +31,8 @@ class Browser:
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        to_browser, self.out = os.pipe()
-        self.into, from_browser = os.pipe()
+        browser_input, self.writer = os.pipe()
+        self.reader, browser_output = os.pipe()
         command = [
             find_browser(),
             *FLAGS,
@@ -43,16 +41,16 @@ class Browser:
             "about:blank",
         ]
         # The protocol's pipes are the file descriptors 3 and 4.
-        script = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
+        script = f'exec "$@" 3<&{browser_input} 4>&{browser_output}'
         self.process = subprocess.Popen(
             ["bash", "-c", script, "bash", *command],
-            pass_fds=(to_browser, from_browser),
+            pass_fds=(browser_input, browser_output),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(to_browser)
-        os.close(from_browser)
-        self.numbers, self.events, self.rest, self.session = itertools.count(1), [], b"", None
+        os.close(browser_input)
+        os.close(browser_output)
+        self.numbers, self.events, self.buffer, self.session = itertools.count(1), [], b"", None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
             "sessionId"
@@ -70,17 +68,17 @@ class Browser:
             self.process.kill()
             self.process.wait()
         finally:
-            os.close(self.out)
-            os.close(self.into)
+            os.close(self.writer)
+            os.close(self.reader)
             self.folder.cleanup()
 
     def call(self, method, **parameters):
-        """Send a command and wait for its answer."""
+        """Send a command, wait for its answer and return it."""
         number = next(self.numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
-        os.write(self.out, json.dumps(message).encode() + b"\0")
+        os.write(self.writer, json.dumps(message).encode() + b"\0")
         while True:
             answer = self._receive()
             if answer.get("id") == number:
@@ -90,18 +88,20 @@ class Browser:
             self.events.append(answer)
 
     def _receive(self):
-        end = time.monotonic() + WAIT
-        while b"\0" not in self.rest:
-            ready, _, _ = select.select([self.into], [], [], max(end - time.monotonic(), 0.0))
-            piece = os.read(self.into, 1 << 20) if ready else b""
-            if not piece:
+        deadline = time.monotonic() + TIMEOUT
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select(
+                [self.reader], [], [], max(deadline - time.monotonic(), 0.0)
+            )
+            chunk = os.read(self.reader, 1 << 20) if ready else b""
+            if not chunk:
                 raise TimeoutError("the browser does not answer")
-            self.rest += piece
-        message, self.rest = self.rest.split(b"\0", 1)
+            self.buffer += chunk
+        message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
     def open(self, path, *, width=1280, height=900, scheme="light", scale=1, mobile=False):
-        """Load a file at a width and in a theme, and wait until it is there."""
+        """Load a file at a width and in a theme, and wait until it is loaded."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -119,7 +119,7 @@ class Browser:
             self.events.append(self._receive())
 
     def ask(self, expression):
-        """Value of an expression in the page."""
+        """Return the value of a JavaScript expression in the page."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -130,7 +130,7 @@ class Browser:
         return answer["result"].get("value")
 
     def complaints(self):
-        """What the page threw or said on the console, refused requests included."""
+        """Return the errors and console messages of the page, refused requests included."""
         return [
             event
             for event in self.events
@@ -139,7 +139,7 @@ class Browser:
         ]
 
     def requests(self):
-        """Addresses asked for."""
+        """Return the addresses that the page requested."""
         return [
             event["params"]["request"]["url"]
             for event in self.events

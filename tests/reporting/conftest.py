@@ -1,4 +1,4 @@
-"""Models and a comparison to show, small and made once."""
+"""Small models and a comparison that tests draw and print."""
 
 import warnings
 
@@ -25,15 +25,15 @@ def sieve(text):
 
 
 @pytest.fixture(scope="session")
-def kinds(text):
-    """Three classes that three columns tell apart."""
+def class_numbers(text):
+    """Three classes that depend on three columns."""
     columns = text[0][:, [1, 2, 3]].toarray()
     return ((columns - columns.mean(axis=0)) / columns.std(axis=0)).argmax(axis=1)
 
 
 @pytest.fixture(scope="session")
-def noise(text):
-    """A sieve that found nothing."""
+def empty_sieve(text):
+    """A sieve that selected nothing."""
     with pytest.warns(UserWarning, match="nothing in these 300 columns"):
         return tamis.SieveClassifier(random_state=0).fit(text[0], np.arange(400) % 2)
 
@@ -46,8 +46,8 @@ def stabilized(text):
 
 
 @pytest.fixture(scope="session")
-def many(text):
-    """Three classes, with weights of their own."""
+def multiclass(text):
+    """A model of three classes."""
     X, _ = text
     return tamis.FTRLClassifier(alpha=1e-3, max_iter=3, tol=None, random_state=0).fit(
         X, np.array(["a", "b", "c"])[np.arange(400) % 3]

@@ -1,4 +1,4 @@
-"""Material for pages, and a page taken apart: nesting, ids, addresses, data."""
+"""Data for pages, and a parser of pages that checks nesting, ids and addresses."""
 
 import json
 from html.parser import HTMLParser
@@ -23,78 +23,82 @@ VOID = {"meta", "link", "br", "input"}
 
 
 class Page(HTMLParser):
-    """Elements of a page; raises where something is not closed as it was opened."""
+    """The elements of a page; parsing fails where elements are not nested."""
 
     def __init__(self, path):
         super().__init__(convert_charrefs=True)
         self.text = path.read_text(encoding="utf-8")
-        self.open, self.elements, self.words = [], [], {}
+        self.open_tags, self.elements, self.text_of = [], [], {}
         self.feed(self.text)
         self.close()
-        assert not self.open, f"never closed: {self.open}"
+        assert not self.open_tags, f"not closed: {self.open_tags}"
 
     def handle_starttag(self, tag, attributes):
         names = [name for name, _ in attributes]
         assert len(names) == len(set(names)), f"{tag} has an attribute twice: {names}"
         self.elements.append((tag, dict(attributes)))
         if tag not in VOID:
-            self.open.append((tag, len(self.elements) - 1))
+            self.open_tags.append((tag, len(self.elements) - 1))
 
     def handle_startendtag(self, tag, attributes):
-        assert self.open[0][0] == "html"
+        assert self.open_tags[0][0] == "html"
         self.elements.append((tag, dict(attributes)))
 
     def handle_endtag(self, tag):
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open[-1][0] == tag, f"</{tag}> closes <{self.open[-1][0]}>"
-        self.open.pop()
+        assert self.open_tags, f"</{tag}> closes nothing"
+        assert self.open_tags[-1][0] == tag, f"</{tag}> closes <{self.open_tags[-1][0]}>"
+        self.open_tags.pop()
 
     def handle_data(self, data):
-        for _, number in self.open:
-            self.words[number] = self.words.get(number, "") + data
+        for _, number in self.open_tags:
+            self.text_of[number] = self.text_of.get(number, "") + data
 
-    def all(self, tag, **wanted):
-        """Attributes of all elements with this tag and these attributes."""
+    def find_all(self, tag, **required):
+        """Return the attributes of all elements with this tag and these attributes."""
         return [
-            found
-            for name, found in self.elements
-            if name == tag and all(found.get(key) == value for key, value in wanted.items())
+            attributes
+            for name, attributes in self.elements
+            if name == tag and all(attributes.get(key) == value for key, value in required.items())
         ]
 
-    def said(self, tag, **wanted):
-        """Words inside all such elements."""
+    def texts(self, tag, **required):
+        """Return the texts inside all such elements."""
         return [
-            self.words.get(number, "")
-            for number, (name, found) in enumerate(self.elements)
-            if name == tag and all(found.get(key) == value for key, value in wanted.items())
+            self.text_of.get(number, "")
+            for number, (name, attributes) in enumerate(self.elements)
+            if name == tag and all(attributes.get(key) == value for key, value in required.items())
         ]
 
     def ids(self):
-        return [found["id"] for _, found in self.elements if "id" in found]
+        return [attributes["id"] for _, attributes in self.elements if "id" in attributes]
 
-    def classes(self, tag, kind):
-        """Elements of a tag that have a class among theirs."""
-        return [found for found in self.all(tag) if kind in (found.get("class") or "").split()]
+    def with_class(self, tag, css_class):
+        """Return the attributes of all elements of a tag that have a class."""
+        return [
+            attributes
+            for attributes in self.find_all(tag)
+            if css_class in (attributes.get("class") or "").split()
+        ]
 
     def sections(self):
-        return [found["id"] for found in self.all("section")]
+        return [attributes["id"] for attributes in self.find_all("section")]
 
     def data(self):
-        """Columns of the table of kept features, by their heads."""
-        (stored,) = self.said("script", id="kept-data")
+        """Return the columns of the table of kept features, by header."""
+        (stored,) = self.texts("script", id="kept-data")
         table = json.loads(stored)
-        heads = self.said("span", role="button")
-        assert len(heads) == len(table["kinds"]) == len(table["values"])
-        return dict(zip(heads, table["values"], strict=True))
+        headers = self.texts("span", role="button")
+        assert len(headers) == len(table["kinds"]) == len(table["values"])
+        return dict(zip(headers, table["values"], strict=True))
 
     def check(self):
-        """What is true of every page: unique ids, links that lead somewhere, nothing from outside,
-        nothing that runs but the script.
+        """Check what holds for every page: unique ids, links to ids, no resource from outside, no
+        code outside of the script.
         """
         ids = self.ids()
-        assert len(ids) == len(set(ids)), "an id stands twice"
-        for tag, found in self.elements:
-            for name, value in found.items():
+        assert len(ids) == len(set(ids)), "an id occurs twice"
+        for tag, attributes in self.elements:
+            for name, value in attributes.items():
                 assert not name.startswith("on"), f"{tag} has {name}"
                 assert name != "style"
                 if name in ("href", "src", "action", "xlink:href"):
@@ -104,19 +108,19 @@ class Page(HTMLParser):
         assert not {"img", "iframe", "object", "embed", "form", "base"} & {
             tag for tag, _ in self.elements
         }
-        assert "://" not in "".join(self.said("style") + self.said("script", id=None))
+        assert "://" not in "".join(self.texts("style") + self.texts("script", id=None))
         assert "url(" not in self.text
         assert "@import" not in self.text
         for tag in ("svg", "table", "figcaption"):
             assert not [
-                words
-                for words in self.said(tag)
-                if "nan" in words.split() or "inf" in words.split() or "None" in words.split()
+                text
+                for text in self.texts(tag)
+                if "nan" in text.split() or "inf" in text.split() or "None" in text.split()
             ]
         for number in (
             value
-            for _, found in self.elements
-            for key, value in found.items()
+            for _, attributes in self.elements
+            for key, value in attributes.items()
             if key in ("cx", "cy", "x", "y", "d", "width", "height")
         ):
             assert "nan" not in number, number

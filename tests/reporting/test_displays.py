@@ -1,5 +1,5 @@
-"""The figures: what they draw is what the model says; axes that are given are used; refusals name
-the way out.
+"""The figures: they draw the values of the model, use the axes of the user, and refuse models with
+a message that names the way out.
 """
 
 import inspect
@@ -28,8 +28,8 @@ from tamis import (
     selection_kappa,
     selection_stability,
 )
-from tamis.reporting.displays.drawing import Display
-from tamis.reporting.page import material
+from tamis.reporting.displays.base import Display
+from tamis.reporting.page import plot_data
 from tamis.selection.agreement import agreements
 
 ALL = [getattr(tamis, name) for name in tamis.__all__ if name.endswith("Display")]
@@ -57,31 +57,36 @@ def makers(text, sieve, stabilized, record):
     """Every way to make a display."""
     X, _ = text
     return {
-        "path": lambda **rest: SelectionPathDisplay.from_estimator(sieve, **rest),
-        "probability": lambda **rest: SelectionProbabilityDisplay.from_estimator(
-            stabilized, **rest
+        "path": lambda **options: SelectionPathDisplay.from_estimator(sieve, **options),
+        "probability": lambda **options: SelectionProbabilityDisplay.from_estimator(
+            stabilized, **options
         ),
-        "record": lambda **rest: StabilityDisplay.from_record(record, **rest),
-        "supports": lambda **rest: StabilityDisplay.from_supports(RUNS, n_features=20, **rest),
-        "paths": lambda **rest: StabilityDisplay.from_estimator(stabilized, **rest),
-        "density": lambda **rest: DensityBiasDisplay.from_estimator(sieve, X, **rest),
-        "training": lambda **rest: TrainingDisplay.from_estimator(stabilized, **rest),
-        "history": lambda **rest: TrainingDisplay.from_history(HISTORY, **rest),
-        "few labels": lambda **rest: TriClassDisplay.from_estimator(
-            few_labels()[0], *few_labels()[1:], **rest
+        "record": lambda **options: StabilityDisplay.from_record(record, **options),
+        "supports": lambda **options: StabilityDisplay.from_supports(
+            RUNS, n_features=20, **options
+        ),
+        "paths": lambda **options: StabilityDisplay.from_estimator(stabilized, **options),
+        "density": lambda **options: DensityBiasDisplay.from_estimator(sieve, X, **options),
+        "training": lambda **options: TrainingDisplay.from_estimator(stabilized, **options),
+        "history": lambda **options: TrainingDisplay.from_history(HISTORY, **options),
+        "few labels": lambda **options: TriClassDisplay.from_estimator(
+            few_labels()[0], *few_labels()[1:], **options
         ),
     }
 
 
-def few_labels(classes=2, **given):
+def few_labels(classes=2, **params):
     """A machine of few labels, its rows and labels."""
-    kind = np.arange(60) % (classes + 1)
-    X = 0.5 * np.random.default_rng(0).normal(size=(60, 3)) + 3.0 * np.eye(classes + 1, 3)[kind]
-    y = np.where((np.arange(60) < 30) & (kind < classes), kind, -1)
-    return TriClassSVC("3c", kernel="rbf", C_unlabeled=0.1, **given).fit(X, y), X, y
+    class_number = np.arange(60) % (classes + 1)
+    X = (
+        0.5 * np.random.default_rng(0).normal(size=(60, 3))
+        + 3.0 * np.eye(classes + 1, 3)[class_number]
+    )
+    y = np.where((np.arange(60) < 30) & (class_number < classes), class_number, -1)
+    return TriClassSVC("3c", kernel="rbf", C_unlabeled=0.1, **params).fit(X, y), X, y
 
 
-WAYS = [
+MAKERS = [
     "path",
     "probability",
     "record",
@@ -95,12 +100,12 @@ WAYS = [
 
 
 # --------------------------------------------------------------------------- the convention
-@pytest.mark.parametrize("way", WAYS)
-def test_axes_new_or_given(makers, way):
-    display = makers[way]()
+@pytest.mark.parametrize("maker", MAKERS)
+def test_axes_new_or_given(makers, maker):
+    display = makers[maker]()
     assert display.ax_.figure is display.figure_
     figure, ax = plt.subplots()
-    again = makers[way](ax=ax)
+    again = makers[maker](ax=ax)
     assert again.ax_ is ax
     assert again.figure_ is figure
     _, other = plt.subplots()
@@ -111,28 +116,28 @@ def test_axes_new_or_given(makers, way):
 
 
 @pytest.mark.parametrize(
-    ("way", "looks"),
+    ("maker", "style"),
     [
         ("path", {"color": "green"}),
         ("density", {"color": "green"}),
         ("supports", {"cmap": "Greens"}),
     ],
 )
-def test_looks_can_be_changed(makers, way, looks):
-    display = makers[way](**looks)
-    if way == "path":
+def test_the_style_can_be_changed(makers, maker, style):
+    display = makers[maker](**style)
+    if maker == "path":
         assert display.line_.get_color() == "green"
-    elif way == "density":
+    elif maker == "density":
         assert display.points_.get_facecolor()[0][1] == pytest.approx(128 / 255)
     else:
         assert display.image_.get_cmap().name == "Greens"
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_without_matplotlib_the_error_names_the_extra(makers, way, monkeypatch):
+@pytest.mark.parametrize("maker", MAKERS)
+def test_without_matplotlib_the_error_names_the_extra(makers, maker, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"Display\.plot .*tamis\[plot\]"):
-        makers[way]()
+        makers[maker]()
 
 
 @pytest.mark.parametrize("display", ALL)
@@ -159,9 +164,9 @@ def test_displays_are_documented(display):
 
 
 def test_a_parameter_is_described_once():
-    """A new display describes what is its own; the rest of its docstrings is made."""
+    """A new display describes its own parameters; its docstrings are completed."""
 
-    class Mine(Display, shows="a thing", of="SieveClassifier", drawn_by="`plot`"):
+    class ThingDisplay(Display, content="a thing", estimators="SieveClassifier", drawn_by="`plot`"):
         """A thing.
 
         Attributes
@@ -185,28 +190,30 @@ def test_a_parameter_is_described_once():
         def plot(self, ax=None, *, size=1, **kwargs):
             """Draw."""
 
-    assert [entry.name for entry in ClassDoc(Mine)["Attributes"]] == ["ax_", "figure_"]
-    made, drawn = (FunctionDoc(method) for method in (Mine.from_estimator, Mine.plot))
-    assert made["Summary"] == ["Make it."]
-    assert [entry.name for entry in made["Parameters"]] == [
+    assert [entry.name for entry in ClassDoc(ThingDisplay)["Attributes"]] == ["ax_", "figure_"]
+    make_doc, plot_doc = (
+        FunctionDoc(method) for method in (ThingDisplay.from_estimator, ThingDisplay.plot)
+    )
+    assert make_doc["Summary"] == ["Make it."]
+    assert [entry.name for entry in make_doc["Parameters"]] == [
         "estimator",
         "X",
         "size",
         "ax",
         "**kwargs",
     ]
-    assert made["Parameters"][0].type == "SieveClassifier"
-    assert made["Parameters"][1].desc == ["Own words,", "of two lines."]
-    assert [entry.name for entry in drawn["Parameters"]] == ["ax", "size", "**kwargs"]
-    assert drawn["Parameters"][1] == made["Parameters"][2]
-    assert drawn["Parameters"][2].desc == ["For matplotlib's `plot`."]
-    with pytest.raises(TypeError, match=r"Mine .*SieveClassifier"):
-        Mine._held(tamis.FTRLClassifier().fit([[0.0], [1.0]], [0, 1]), "path_")
+    assert make_doc["Parameters"][0].type == "SieveClassifier"
+    assert make_doc["Parameters"][1].desc == ["Own words,", "of two lines."]
+    assert [entry.name for entry in plot_doc["Parameters"]] == ["ax", "size", "**kwargs"]
+    assert plot_doc["Parameters"][1] == make_doc["Parameters"][2]
+    assert plot_doc["Parameters"][2].desc == ["For matplotlib's `plot`."]
+    with pytest.raises(TypeError, match=r"ThingDisplay .*SieveClassifier"):
+        ThingDisplay._fitted_attribute(tamis.FTRLClassifier().fit([[0.0], [1.0]], [0, 1]), "path_")
 
 
 # --------------------------------------------------------------------------- what is drawn
 def test_the_path_is_that_of_the_sieve(sieve):
-    """None, which a logarithmic axis has no place for, is a line across."""
+    """Size 0, which has no place on a logarithmic axis, is a horizontal line."""
     display, sizes = SelectionPathDisplay.from_estimator(sieve, name="mine"), sieve.sizes_
     assert sizes["size"][-1] == 0
     np.testing.assert_array_equal(display.line_.get_xdata(), sizes["size"][:-1])
@@ -230,17 +237,17 @@ def test_a_path_without_more_than_sizes_and_errors():
         SelectionPathDisplay(n_features=[9, 3], error=[0.1, 0.2], standard_error=[0.1])
 
 
-def test_the_path_of_a_sieve_that_found_nothing(noise):
-    display = SelectionPathDisplay.from_estimator(noise)
+def test_the_path_of_a_sieve_that_found_nothing(empty_sieve):
+    display = SelectionPathDisplay.from_estimator(empty_sieve)
     assert display.chosen == 0
     assert display.chosen_line_ is None
     assert display.baseline_line_.get_label() == "no feature (chosen)"
     display.figure_.canvas.draw()
-    assert not len(SelectionProbabilityDisplay.from_estimator(noise).kept_points_.get_xdata())
+    assert not len(SelectionProbabilityDisplay.from_estimator(empty_sieve).kept_points_.get_xdata())
 
 
-def test_each_class_has_its_path(text, kinds):
-    model = tamis.SieveClassifier(per_class=True, random_state=0).fit(text[0], kinds)
+def test_each_class_has_its_path(text, class_numbers):
+    model = tamis.SieveClassifier(per_class=True, random_state=0).fit(text[0], class_numbers)
     for output in range(3):
         display = SelectionPathDisplay.from_estimator(model, output=output)
         np.testing.assert_array_equal(display.error, model.sizes_[output]["error"][:-1])
@@ -252,14 +259,14 @@ def test_each_class_has_its_path(text, kinds):
 def test_kept_features_come_by_importance_where_it_is_known(sieve):
     display = SelectionProbabilityDisplay.from_estimator(sieve)
     np.testing.assert_array_equal(display.importance, sieve.importance_[0])
-    shown = SelectionProbabilityDisplay(
+    plotted = SelectionProbabilityDisplay(
         probability=[0.9, 0.2, 1.0, 0.4, 0.0],
         kept=[True, True, True, False, False],
         importance=[1.0, 3.0, 2.0, 0.0, 0.0],
     ).plot()
-    assert shown.kept_points_.get_xdata().tolist() == [1, 2, 3]
-    assert shown.kept_points_.get_ydata().tolist() == [0.2, 1.0, 0.9]
-    assert shown.other_points_.get_ydata().tolist() == [0.4]
+    assert plotted.kept_points_.get_xdata().tolist() == [1, 2, 3]
+    assert plotted.kept_points_.get_ydata().tolist() == [0.2, 1.0, 0.9]
+    assert plotted.other_points_.get_ydata().tolist() == [0.4]
 
 
 def test_pixels_of_a_sieve_are_as_large_as_their_importance(sieve):
@@ -317,15 +324,15 @@ def test_the_matrix_of_agreement(record):
 
 def test_paths_of_a_stabilized_model(stabilized):
     display = StabilityDisplay.from_estimator(stabilized, measure="jaccard")
-    kept = stabilized.paths_[:, 0] != 0
+    supports = stabilized.paths_[:, 0] != 0
     assert display.matrix[0, 1] == pytest.approx(
-        (kept[0] & kept[1]).sum() / (kept[0] | kept[1]).sum()
+        (supports[0] & supports[1]).sum() / (supports[0] | supports[1]).sum()
     )
 
 
 def test_several_outputs_are_joined():
     """The highest probability counts, and a path keeps what any output of it keeps."""
-    shown = {
+    attributes = {
         "selection_probability_": np.array([[0.2, 0.9, 0.0], [0.7, 0.1, 0.0]]),
         "coef_": np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0]]),
         "support_": np.array([0, 1]),
@@ -333,30 +340,32 @@ def test_several_outputs_are_joined():
             [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]
         ),
     }
-    kind = type(
+    Model = type(
         "Shown",
         (BaseEstimator,),
-        {**shown, "fit": None, "__sklearn_is_fitted__": lambda self: True},
+        {**attributes, "fit": None, "__sklearn_is_fitted__": lambda self: True},
     )
-    assert SelectionProbabilityDisplay.from_estimator(kind()).probability.tolist() == [
+    assert SelectionProbabilityDisplay.from_estimator(Model()).probability.tolist() == [
         0.7,
         0.9,
         0.0,
     ]
-    assert StabilityDisplay.from_estimator(kind(), measure="jaccard").matrix[0, 1] == pytest.approx(
-        2 / 3
-    )
+    assert StabilityDisplay.from_estimator(Model(), measure="jaccard").matrix[
+        0, 1
+    ] == pytest.approx(2 / 3)
 
 
-def test_shares_by_density():
+def test_fractions_by_density():
     density = np.array([0.0, 0.01, 0.01, 0.1, 0.1, 0.1, 0.1, 1.0])
-    profile = material.density_profile(density, [2, 4, 7], 3)
+    profile = plot_data.density_profile(density, [2, 4, 7], 3)
     np.testing.assert_allclose(profile.density, [0.01, 0.1, 1.0])
-    np.testing.assert_allclose(profile.share, [0.5, 0.25, 1.0])
+    np.testing.assert_allclose(profile.kept_fraction, [0.5, 0.25, 1.0])
     assert profile.counts.tolist() == [2, 4, 1]
-    alone = material.density_profile([0.2, 0.2], [1], 3)
-    np.testing.assert_allclose([alone.density[0], alone.share[0], alone.counts[0]], [0.2, 0.5, 2])
-    assert len(material.density_profile([0.0, 0.0], [], 3).density) == 0
+    alone = plot_data.density_profile([0.2, 0.2], [1], 3)
+    np.testing.assert_allclose(
+        [alone.density[0], alone.kept_fraction[0], alone.counts[0]], [0.2, 0.5, 2]
+    )
+    assert len(plot_data.density_profile([0.0, 0.0], [], 3).density) == 0
     display = DensityBiasDisplay.from_density(density, [2, 4, 7], n_groups=3, name="any")
     sizes = display.points_.get_sizes()
     assert sizes[1] > sizes[0] > sizes[2]
@@ -364,40 +373,46 @@ def test_shares_by_density():
 
 def test_density_of_any_matrix(sieve, text, density):
     X, _ = text
-    drawn = [
-        DensityBiasDisplay.from_estimator(sieve, form).density
-        for form in (X, X.tocsc(), X.toarray())
+    densities = [
+        DensityBiasDisplay.from_estimator(sieve, matrix).density
+        for matrix in (X, X.tocsc(), X.toarray())
     ]
-    np.testing.assert_array_equal(drawn[0], drawn[1])
-    np.testing.assert_array_equal(drawn[0], drawn[2])
-    np.testing.assert_allclose(drawn[0], material.density_profile(density, sieve.support_).density)
+    np.testing.assert_array_equal(densities[0], densities[1])
+    np.testing.assert_array_equal(densities[0], densities[2])
+    np.testing.assert_allclose(
+        densities[0], plot_data.density_profile(density, sieve.support_).density
+    )
 
 
 def test_truncation_prefers_common_features_and_stabilized_learning_does_not():
-    """Figure 3 of the paper, in kind: the share kept rises with density for truncated gradient, and
+    """As in figure 3 of the paper, the fraction kept rises with density for truncated gradient, and
     does not for the stabilized method.
     """
-    rises = []
+    correlations = []
     for seed in range(3):
         X, y, _ = tamis.datasets.make_text(1000, 2000, random_state=seed)
         truncated = tamis.TruncatedGradientClassifier(
             gravity=3e-4, max_iter=3, tol=None, random_state=seed
         ).fit(X, y)
         stabilized = tamis.StabilizedSGDClassifier(max_iter=3, random_state=seed).fit(X, y)
-        shown = [DensityBiasDisplay.from_estimator(model, X) for model in (truncated, stabilized)]
-        rises.append(
-            [np.corrcoef(np.log(display.density), display.share)[0, 1] for display in shown]
+        displays = [
+            DensityBiasDisplay.from_estimator(model, X) for model in (truncated, stabilized)
+        ]
+        correlations.append(
+            [np.corrcoef(np.log(display.density), display.share)[0, 1] for display in displays]
         )
-    truncated, stabilized = np.mean(rises, axis=0)
+    truncated, stabilized = np.mean(correlations, axis=0)
     assert truncated > 0.3  # 0.63 and -0.70 over many draws; the mean of three strays by 0.08
     assert stabilized < -0.3
 
 
-def test_the_course_of_training(many):
-    display = TrainingDisplay.from_estimator(many)
-    assert display.rows.tolist() == [step["rows"] for step in many.history_]
-    assert display.loss_line_.get_ydata().tolist() == [step["loss"] for step in many.history_]
-    assert display.kept_line_.get_ydata().tolist() == [step["nonzeros"] for step in many.history_]
+def test_the_curve_of_training(multiclass):
+    display = TrainingDisplay.from_estimator(multiclass)
+    assert display.rows.tolist() == [step["rows"] for step in multiclass.history_]
+    assert display.loss_line_.get_ydata().tolist() == [step["loss"] for step in multiclass.history_]
+    assert display.kept_line_.get_ydata().tolist() == [
+        step["nonzeros"] for step in multiclass.history_
+    ]
     assert TrainingDisplay.from_history(HISTORY).loss_name == "progressive error"
 
 
@@ -405,35 +420,33 @@ def test_long_histories_are_averaged():
     steps = [
         {"rows": k, "loss": float(k % 2), "kept": 1000 - k, "output": 0} for k in range(1, 1001)
     ]
-    (course,) = material.courses_of(steps)
-    assert len(course.rows) == material.POINTS
-    assert course.rows[-1] == 1000
-    assert course.kept[-1] == 0
-    assert np.abs(course.loss - 0.5).max() < 0.1
-    assert np.isnan(course.error).all()
+    (curve,) = plot_data.training_curves(steps)
+    assert len(curve.rows) == plot_data.MAX_CURVE_POINTS
+    assert curve.rows[-1] == 1000
+    assert curve.kept[-1] == 0
+    assert np.abs(curve.loss - 0.5).max() < 0.1
+    assert np.isnan(curve.error).all()
 
 
 # --------------------------------------------------------------------------- refusals
-def test_models_that_lack_what_is_shown(sieve, many):
-    for display, model, word in (
-        (SelectionPathDisplay, many, "n_features_to_select='auto'"),
-        (SelectionProbabilityDisplay, many, "StabilitySelector"),
+def test_models_that_lack_what_is_shown(sieve, multiclass):
+    for display, model, way_out in (
+        (SelectionPathDisplay, multiclass, "n_features_to_select='auto'"),
+        (SelectionProbabilityDisplay, multiclass, "StabilitySelector"),
         (StabilityDisplay, sieve, "from_supports"),
         (TrainingDisplay, sieve, "SelectionPathDisplay"),
     ):
-        with pytest.raises(
-            TypeError,
-            match=f"{display.__name__} shows .* which {type(model).__name__} does not have.*{word}",
-        ):
+        lacks = f"{display.__name__} shows .* which {type(model).__name__} does not have"
+        with pytest.raises(TypeError, match=f"{lacks}.*{way_out}"):
             display.from_estimator(model)
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_models_that_are_not_fitted(display, text):
-    more = {DensityBiasDisplay: (text[0],), TriClassDisplay: text}.get(display, ())
+    arguments = {DensityBiasDisplay: (text[0],), TriClassDisplay: text}.get(display, ())
     with pytest.raises(NotFittedError):
         display.from_estimator(
-            TriClassSVC() if display is TriClassDisplay else tamis.SieveClassifier(), *more
+            TriClassSVC() if display is TriClassDisplay else tamis.SieveClassifier(), *arguments
         )
 
 
@@ -460,16 +473,17 @@ def test_regions_and_points_are_what_the_machine_says(classes):
     model, X, y = few_labels(classes)
     display = TriClassDisplay.from_estimator(model, X, y, columns=(1, 0), resolution=20)
     assert display.regions.shape == (20, 20)
-    at = np.tile(X.mean(axis=0), (400, 1))
-    at[:, 1], at[:, 0] = np.tile(display.grid[0], 20), np.repeat(display.grid[1], 20)
-    wanted = model.predict_tri(at)
+    plane = np.tile(X.mean(axis=0), (400, 1))
+    plane[:, 1], plane[:, 0] = np.tile(display.grid[0], 20), np.repeat(display.grid[1], 20)
+    expected = model.predict_tri(plane)
     np.testing.assert_array_equal(
-        display.regions.ravel(), np.where(wanted == model.irrelevant_label_, -1, wanted)
+        display.regions.ravel(), np.where(expected == model.irrelevant_label_, -1, expected)
     )
     assert (display.scores is None) == (classes > 2)
-    taken = model.predict_tri(X)
+    predicted = model.predict_tri(X)
     np.testing.assert_array_equal(
-        display.kinds, np.where(y >= 0, y, np.where(taken == model.irrelevant_label_, -1, taken))
+        display.kinds,
+        np.where(y >= 0, y, np.where(predicted == model.irrelevant_label_, -1, predicted)),
     )
     assert sum(len(points.get_offsets()) for points in display.points_) == len(X)
     assert display.ax_.get_xlabel() == "column 1"
@@ -491,6 +505,6 @@ def test_machines_without_a_plane_are_refused():
         TriClassDisplay.from_estimator(tamis.FTRLClassifier(), X, y)
     with pytest.raises(ValueError, match="precomputed kernel knows no plane"):
         TriClassDisplay.from_estimator(model.set_params(kernel="precomputed"), X, y)
-    rest = {"scores": None, "points": X[:, :2], "kinds": y, "labelled": y >= 0, "classes": [0]}
+    options = {"scores": None, "points": X[:, :2], "kinds": y, "labelled": y >= 0, "classes": [0]}
     with pytest.raises(ValueError, match="one number a point"):
-        TriClassDisplay(grid=(np.arange(3), np.arange(2)), regions=np.zeros((3, 2)), **rest)
+        TriClassDisplay(grid=(np.arange(3), np.arange(2)), regions=np.zeros((3, 2)), **options)

@@ -1,60 +1,62 @@
-"""The columns of a table one by one: kind, gaps, spread, values met most, a small histogram."""
+"""Summaries of a table's columns: kind, gaps, statistics, frequent values, a small histogram."""
 
 from typing import Any
 
 import numpy as np
 
-from tamis.cli.show import label, table
+from tamis.cli.output import label, print_table
 from tamis.data.columns.profile import Figures
 from tamis.data.source import RowSource
 
-SHOWN = 40  # columns that a terminal shows
-BARS = "▁▂▃▄▅▆▇█"
-BINS, WORD = 10, 18  # of a histogram; characters of a value
 
+def summarize_columns(rows: RowSource) -> list[dict[str, Any]]:
+    """Return a summary of every column of a table, and nothing for files of another format.
 
-def columns_of(rows: RowSource) -> list[dict[str, Any]]:
-    """What is known of every column of a table that was read before its first chunk."""
+    Only a table is profiled before its first chunk is read.
+    """
     if rows.profile is None or rows.layout is None:
         return []
     facts = {c.name: c.facts for c in rows.layout.columns}
     return [
-        _told(rows.profile.figures(name), kind, facts.get(name, {}))
+        _summarize_column(rows.profile.figures(name), kind, facts.get(name, {}))
         for name, kind in rows.profile.kinds.items()
     ]
 
 
-def _told(figures: Figures, kind: str, facts: dict) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": figures.name, "kind": kind, "rows": figures.rows}
-    found["gaps"] = figures.gaps
+def _summarize_column(figures: Figures, kind: str, facts: dict) -> dict[str, Any]:
+    """Return the summary of a column as plain data, with its text for a line of a table."""
+    column: dict[str, Any] = {"name": figures.name, "kind": kind, "rows": figures.rows}
+    column["gaps"] = figures.gaps
     if "written" in facts:
-        span = (np.datetime64(int(facts[end]), "s") for end in ("first", "last"))
-        found["span"] = [str(day.astype("datetime64[D]")) for day in span]
-    numbers = figures.number or (kind == "number" and figures.sample is not None)
-    if not numbers:
-        found["words"] = figures.tokens
-    found |= {"distinct": figures.distinct, "top": [[label(v), n] for v, n in figures.top]}
-    if numbers and figures.rows > figures.gaps:
-        found |= {name: getattr(figures, name) for name in ("mean", "spread", "least", "most")}
-        found["histogram"] = _histogram(figures.sample)
-    return found | {"shows": _values(found), "bars": drawn(found.get("histogram", []))}
+        ends = (np.datetime64(int(facts[end]), "s") for end in ("first", "last"))
+        column["span"] = [str(day.astype("datetime64[D]")) for day in ends]
+    is_number = figures.number or (kind == "number" and figures.sample is not None)
+    if not is_number:
+        column["words"] = figures.tokens
+    column |= {"distinct": figures.distinct, "top": [[label(v), n] for v, n in figures.top]}
+    if is_number and figures.rows > figures.gaps:
+        column |= {"mean": figures.mean, "spread": figures.spread}
+        column |= {"least": figures.least, "most": figures.most}
+        column["histogram"] = _histogram(figures.sample)
+    bars = _draw_bars(column.get("histogram", []))
+    return column | {"shows": _describe_values(column), "bars": bars}
 
 
-def _histogram(sample: np.ndarray | None) -> list[int]:
-    """How many numbers of a sample lie in each of some equal parts of their range."""
+def _histogram(sample: np.ndarray | None, bins: int = 10) -> list[int]:
+    """Return the counts of a sample in bins of equal width."""
     if sample is None or not len(sample) or not np.isfinite(np.ptp(sample)):
         return []
-    return np.histogram(sample, BINS)[0].tolist()
+    return np.histogram(sample, bins)[0].tolist()
 
 
-def drawn(counts: list[int]) -> str:
-    """A histogram as a line of bars."""
-    most = max(counts, default=0)
-    return "".join(BARS[(len(BARS) - 1) * count // most] if count else " " for count in counts)
+def _draw_bars(counts: list[int], bars: str = "▁▂▃▄▅▆▇█") -> str:
+    """Return a histogram as one line of characters, a space for an empty bin."""
+    largest = max(counts, default=0)
+    return "".join(bars[(len(bars) - 1) * count // largest] if count else " " for count in counts)
 
 
-def _values(column: dict[str, Any]) -> str:
-    """What a column holds, in a line."""
+def _describe_values(column: dict[str, Any], max_characters: int = 18) -> str:
+    """Return one line about the values of a column; a value is cut to `max_characters`."""
     c = column
     if "span" in c:
         return f"{c['span'][0]} to {c['span'][1]}"
@@ -66,21 +68,24 @@ def _values(column: dict[str, Any]) -> str:
         values = f"{c['least']:.4g} to {c['most']:.4g}, mean {c['mean']:.4g}"
         return f"{values}, spread {c['spread']:.4g}"
     rows = max(c["rows"], 1)
-    return ", ".join(f"{value[:WORD]} {_share(count / rows)}" for value, count in c["top"])
+    return ", ".join(
+        f"{value[:max_characters]} {_format_percent(count / rows)}" for value, count in c["top"]
+    )
 
 
-def _share(share: float) -> str:
-    """A share in whole percent; one that is there is never 0."""
-    return f"{share:.0%}" if share >= 0.005 else "<1%"
+def _format_percent(fraction: float) -> str:
+    """Return a fraction in whole percent; one below half a percent reads "<1%"."""
+    return f"{fraction:.0%}" if fraction >= 0.005 else "<1%"
 
 
-def show_columns(columns: list[dict[str, Any]]) -> None:
-    """A table of the columns."""
+def print_columns(columns: list[dict[str, Any]], limit: int = 40) -> None:
+    """Print a table of the first `limit` columns."""
     lines = []
-    for c in columns[:SHOWN]:
-        share = c["gaps"] / max(c["rows"], 1)
-        gaps = f"{c['gaps']:,} ({_share(share)})" if c["gaps"] else ""
+    for c in columns[:limit]:
+        fraction = c["gaps"] / max(c["rows"], 1)
+        gaps = f"{c['gaps']:,} ({_format_percent(fraction)})" if c["gaps"] else ""
         lines.append([c["name"], c["kind"], gaps, c["shows"], c["bars"]])
     if lines:
-        more = f", the first {SHOWN} of {len(columns):,}" if len(columns) > SHOWN else ""
-        table(["column", "kind", "gaps", "values", ""], lines, f"columns{more}", left=4)
+        more = f", the first {limit} of {len(columns):,}" if len(columns) > limit else ""
+        header = ["column", "kind", "gaps", "values", ""]
+        print_table(header, lines, f"columns{more}", n_left=4)

@@ -1,4 +1,4 @@
-"""Files as commands name them: opened, surveyed, and judged to be of classes or numbers."""
+"""Files that a command names: checked, opened, profiled, and found to hold classes or numbers."""
 
 import argparse
 import glob
@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from tamis.base.estimators.column_names import names_by_reading
-from tamis.cli.columns import columns_of
+from tamis.cli.columns import summarize_columns
+from tamis.cli.messages import print_note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note
-from tamis.cli.show import label
+from tamis.cli.output import label
 from tamis.data.bag import beside
 from tamis.data.opening import open_rows
 from tamis.data.options import KINDS
 from tamis.data.source import RowSource
 from tamis.data.survey import Survey
 from tamis.data.tables.outside import local_name
-from tamis.reporting.page.words import counted
+from tamis.reporting.page.formatting import count_noun
 from tamis.system.files import is_replaced, refuse_inputs
 from tamis.system.progress import Progress
 
@@ -26,123 +26,123 @@ NamesOf = Callable[[Iterable[int]], list[str]]
 # Options that name files, in all commands.
 INPUTS = ("model", "train", "file", "test", "corpus", "vocabulary")
 OUTPUTS = ("out", "report", "page")
-# Columns times outputs above which another method than a sieve is suggested; its 40 paths over all
-# rows hold three numbers of each, 10 GB.
-MOST_WEIGHTS = 10_000_000
 
 
-def check_outputs(given: argparse.Namespace) -> None:
-    """Refuse, before any work, an output that cannot be written, or that replaces an input, another
-    output, or what a checkpoint needs.
+def check_outputs(args: argparse.Namespace) -> None:
+    """Refuse an output that cannot be written, or that replaces an input, another output or a file
+    in the folder of checkpoints. This runs before any work.
     """
-    inputs, before = list(_inputs(given)), list[str]()
-    checkpoint = getattr(given, "checkpoint", None)
+    inputs, earlier = list(_input_paths(args)), list[str]()
+    checkpoint = getattr(args, "checkpoint", None)
     try:
-        refuse_inputs("/dev/stdout", inputs)  # that grows while it is read
-        for path in filter(None, (getattr(given, name, None) for name in OUTPUTS)):
+        refuse_inputs("/dev/stdout", inputs)  # an input that grows while it is read
+        for path in filter(None, (getattr(args, name, None) for name in OUTPUTS)):
             refuse_inputs(path, inputs)
             if is_replaced(path) or os.path.isdir(path):
-                _check_place(path, before, checkpoint)
-                before.append(path)
+                _check_new_file(path, earlier, checkpoint)
+                earlier.append(path)
         if checkpoint:
             refuse_inputs(checkpoint, inputs)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _inputs(given: argparse.Namespace) -> Iterator[str]:
-    """Files that a command reads, as it names them or as a glob finds them."""
+def _input_paths(args: argparse.Namespace) -> Iterator[str]:
+    """Yield the files that a command reads: their names, and what globs match."""
     for option in INPUTS:
-        said = getattr(given, option, None) or []
-        for name in [said] if isinstance(said, str) else said:
+        value = getattr(args, option, None) or []
+        for name in [value] if isinstance(value, str) else value:
             name = local_name(name)
             yield name
             if glob.has_magic(name):
                 yield from glob.iglob(name, recursive=True)
-            if option == "corpus" and not given.vocabulary:
+            if option == "corpus" and not args.vocabulary:
                 yield str(beside(Path(name)))
 
 
-def _check_place(path: str, before: list[str], checkpoint: str | None) -> None:
-    """Refuse a new file where none can be made, where another output goes, or among checkpoints."""
-    place = Path(path).resolve()
-    if checkpoint and place.is_relative_to(Path(checkpoint).resolve()):
+def _check_new_file(path: str, earlier: list[str], checkpoint: str | None) -> None:
+    """Refuse a path where no file can be made, an earlier output, or the folder of checkpoints."""
+    resolved = Path(path).resolve()
+    if checkpoint and resolved.is_relative_to(Path(checkpoint).resolve()):
         raise ValueError(
-            f"{path}: it lies in the folder of the checkpoints, {checkpoint}, which is theirs "
-            "alone. Write it somewhere else."
+            f"{path}: this is inside the folder of checkpoints, {checkpoint}, which holds nothing "
+            "else. Choose another folder."
         )
-    if place in (Path(other).resolve() for other in before):
-        raise ValueError(f"{path}: two outputs go there. Write one of them somewhere else.")
-    if place.is_dir():
+    if resolved in (Path(other).resolve() for other in earlier):
+        raise ValueError(f"{path}: two outputs have this name. Choose another name for one.")
+    if resolved.is_dir():
         raise ValueError(f"{path}: this is a folder. Name a file in it.")
-    if not place.parent.is_dir() or not os.access(place.parent, os.W_OK):
+    if not resolved.parent.is_dir() or not os.access(resolved.parent, os.W_OK):
         raise ValueError(f"{path}: its folder does not exist or may not be written to.")
 
 
-def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSource:
-    """The rows of some files, by the reading options."""
+def open_source(files: list[str], args: argparse.Namespace, **options: Any) -> RowSource:
+    """Open files as one source of rows, by the reading options and by further `options`."""
     if len(files) > 1 and "-" in files:
         raise UsageError("- (standard input) cannot be read together with files.")
-    return open_rows(list(files), **(reading_of(given) | more))
+    return open_rows(list(files), **(reading_options(args) | options))
 
 
-def reading_of(given: argparse.Namespace) -> dict[str, Any]:
-    """What the reading options tell `open_rows`."""
+def reading_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the reading options of a command as keywords of `open_rows`."""
     options: dict[str, Any] = {
-        "format": given.format,
-        "on_bad": "skip" if given.on_bad == "blank" else given.on_bad,
-        "chunk_rows": given.chunk_rows,
-        "max_line_bytes": given.max_line_bytes,
-        "delimiter": getattr(given, "delimiter", None),
-        "encoding": getattr(given, "encoding", None),
+        "format": args.format,
+        "on_bad": "skip" if args.on_bad == "blank" else args.on_bad,
+        "chunk_rows": args.chunk_rows,
+        "max_line_bytes": args.max_line_bytes,
+        "delimiter": getattr(args, "delimiter", None),
+        "encoding": getattr(args, "encoding", None),
     }
-    if hasattr(given, "zero_based"):
+    if hasattr(args, "zero_based"):
         answers = {"auto": "auto", "yes": True, "no": False}
         options |= {
-            "target": given.target,
-            "weight": given.weight,
-            "zero_based": answers[given.zero_based],
-            "multilabel": answers[given.multilabel],
-            "hash_bits": given.hash_bits,
-            "missing": given.missing,
-            "categorical": given.categorical,
-            "ignore": given.ignore,
-            "kinds": kinds_of(given.kinds),
-            "units": given.units,
-            "rare": given.rare,
-            "ngrams": given.ngrams,
-            "decimal": given.decimal,
+            "target": args.target,
+            "weight": args.weight,
+            "zero_based": answers[args.zero_based],
+            "multilabel": answers[args.multilabel],
+            "hash_bits": args.hash_bits,
+            "missing": args.missing,
+            "categorical": args.categorical,
+            "ignore": args.ignore,
+            "kinds": parse_kinds(args.kinds),
+            "units": args.units,
+            "rare": args.rare,
+            "ngrams": args.ngrams,
+            "decimal": args.decimal,
         }
     return options
 
 
-def kinds_of(said: Iterable[str]) -> dict[str, str]:
-    """COLUMN=KIND,... as a dict; a name may hold an equals sign."""
-    found = {}
-    for entry in ",".join(said).split(",") if said else ():
+def parse_kinds(values: Iterable[str]) -> dict[str, str]:
+    """Return COLUMN=KIND,... as a dict; the name of a column may hold an equals sign."""
+    kinds = {}
+    for entry in ",".join(values).split(",") if values else ():
         column, equals, kind = entry.rpartition("=")
         if not equals or kind not in KINDS:
             raise UsageError(
                 f"--as {entry!r} is not COLUMN=KIND with a kind of {', '.join(KINDS)}."
             )
-        found[column] = kind
-    return found
+        kinds[column] = kind
+    return kinds
 
 
-def survey_of(
-    rows: RowSource, columns: bool = False, label: str = "survey", memory: int = 0
+def survey_rows(
+    rows: RowSource, columns: bool = False, title: str = "survey", memory: int = 0
 ) -> Survey:
-    """What is in all rows, under a progress bar."""
-    with Progress(label, max(rows.total, 1)) as bar:
+    """Read all rows, under a progress bar, and return their survey."""
+    with Progress(title, max(rows.total, 1)) as bar:
         tell = lambda done: bar.advance(done - bar.done)  # noqa: E731
         return rows.survey(columns=columns, tell=tell, memory=memory)
 
 
-def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
-    """Whether the targets are classes or numbers; where nothing is surveyed, by the first chunk."""
-    if asked != "auto":
-        refuse_words(asked, survey)
-        return asked
+def choose_task(rows: RowSource, task: str, survey: Survey | None = None) -> str:
+    """Return "classify" or "regress": the `task` of the user, or for "auto" that of the targets.
+
+    Without a survey the first chunk decides.
+    """
+    if task != "auto":
+        refuse_text_targets(task, survey)
+        return task
     if survey is None:
         survey = Survey()
         rows.keep()
@@ -150,16 +150,16 @@ def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
             survey.add(chunk, False)
             break
     if not survey.as_classes():
-        refuse_words("regress", survey)
-        note("the targets look like numbers; --task classify says otherwise")
+        refuse_text_targets("regress", survey)
+        print_note("the targets look like numbers; --task classify says otherwise")
         return "regress"
     if not survey.several and len(survey.classes) > 2 and not isinstance(survey.classes[0], str):
-        note("the targets look like classes; --task regress says otherwise")
+        print_note("the targets look like classes; --task regress says otherwise")
     return "classify"
 
 
-def refuse_words(task: str, survey: Survey | None) -> None:
-    """Refuse words where numbers are to be predicted."""
+def refuse_text_targets(task: str, survey: Survey | None) -> None:
+    """Refuse targets that are text where a regressor needs numbers."""
     if task == "regress" and survey is not None and survey.words:
         different = f"{len(survey.labels):,} different ones" if survey.labels else "too many"
         raise ValueError(
@@ -169,9 +169,9 @@ def refuse_words(task: str, survey: Survey | None) -> None:
         )
 
 
-def audit_of(rows: RowSource, survey: Survey) -> dict:
-    """What `tamis check` says of a file, as plain data."""
-    suggested, reason = suggest(survey)
+def audit_rows(rows: RowSource, survey: Survey) -> dict:
+    """Return the result of `tamis check` as plain data."""
+    suggested, reason = suggest_method(survey)
     return {
         "files": list(rows.files),
         "format": rows.format,
@@ -183,40 +183,53 @@ def audit_of(rows: RowSource, survey: Survey) -> dict:
         "bad": {"count": survey.bad.count, "first": list(survey.bad.first)},
         "memory_bytes": survey.csr_bytes(),
         "file_bytes": rows.total,
-        "columns": columns_of(rows),
+        "columns": summarize_columns(rows),
         "suggested": suggested,
         "reason": reason,
         "notes": rows.notes,
     }
 
 
-def suggest(survey: Survey) -> tuple[str, str]:
-    """A method, and why."""
+def suggest_method(survey: Survey, max_weights: int = 10_000_000) -> tuple[str, str]:
+    """Return a method for the rows of a survey, and the reason as text.
+
+    A sieve keeps three numbers of each weight for each of its 40 paths: 10 GB at `max_weights`
+    (columns times outputs).
+    """
     n_classes = len(survey.labels) if survey.as_classes() else 0
     n_weights = survey.features * (n_classes if n_classes > 2 else 1)
-    if n_weights > MOST_WEIGHTS:
+    if n_weights > max_weights:
         return "ftrl", f"{n_weights:,} weights are too many for the paths of a sieve"
-    filled = survey.nonzeros / max(survey.rows, 1)
-    filled_words = f"{filled:,.0f}" if filled >= 100 else f"{filled:.3g}"
-    said = (
-        f"{counted(survey.features, 'column')}, {filled_words} of them filled in a row on average"
-    )
+    row_nonzeros = survey.nonzeros / max(survey.rows, 1)
+    average = f"{row_nonzeros:,.0f}" if row_nonzeros >= 100 else f"{row_nonzeros:.3g}"
+    columns = count_noun(survey.features, "column")
+    reason = f"{columns}, {average} of them filled in a row on average"
     if survey.density > 0.15 and survey.features < min(5000, survey.rows):
-        return "ftrl", f"{said}: few and dense"
-    return "sieve", said
+        return "ftrl", f"{reason}: few and dense"
+    return "sieve", reason
 
 
-def names_for(model: Any) -> NamesOf:
-    """Names of columns as the model's own file knows them: a function of column numbers."""
+def column_names(model: Any) -> NamesOf:
+    """Return a function from column numbers to names, as the file of the model's rows had them."""
     return names_by_reading(getattr(model, "reading_", None) or {})
 
 
-def schema_of(model: Any, path: str, way_out: str) -> dict:
-    """How the file was read that a model was trained from; a model of no file is refused."""
+class ColumnNames:
+    """Names of columns, each looked up when it is needed: `names[3]`."""
+
+    def __init__(self, names_of: NamesOf):
+        self.names_of = names_of
+
+    def __getitem__(self, column: int) -> str:
+        return self.names_of([int(column)])[0]
+
+
+def require_schema(model: Any, path: str, way_out: str) -> dict:
+    """Return how the training file was read; refuse a model that was not trained from a file."""
     schema = getattr(model, "reading_", None)
     if schema is None:
         raise UsageError(
-            f"{path}: the model was not trained from a file, so nobody knows what its columns "
-            f"mean. {way_out}"
+            f"{path}: the model was not trained from a file, so the meaning of its columns is not "
+            f"known. {way_out}"
         )
     return schema

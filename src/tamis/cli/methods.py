@@ -1,6 +1,6 @@
-"""Methods by the words of the command line.
+"""Methods by their names on the command line.
 
-Built from the public names that exist, so that a new family is one line here.
+The table is built from the public names that exist, so a new family of estimators is one line here.
 """
 
 from collections.abc import Iterable
@@ -24,55 +24,55 @@ STEMS = {
     "group": "OnlineGroupLasso",
 }
 METHODS = [
-    word
-    for word, stem in STEMS.items()
+    method
+    for method, stem in STEMS.items()
     if f"{stem}Classifier" in tamis._HOMES or f"{stem}Regressor" in tamis._HOMES
 ]
 TASKS = ("classify", "regress")
-# What `compare` tunes; methods that are not named here are taken as they are.
+# What `compare` tunes. Methods that are not listed here run with their defaults.
 _ALPHAS = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3]
 GRIDS: dict[str, dict] = {
     "stabilized": {"rejection": [0.5, 0.7, 0.9]},
-    "truncated": {"gravity": [a / 2 for a in _ALPHAS]},
+    "truncated": {"gravity": [alpha / 2 for alpha in _ALPHAS]},
     "fobos": {"alpha": _ALPHAS},
     "rda": {"alpha": _ALPHAS},
     "ftrl": {"alpha": _ALPHAS},
 }
 COMPARED = [
-    word
-    for word in ("sieve", "stabilized", "truncated", "fobos", "rda", "ftrl", "arow")
-    if word in METHODS
+    method
+    for method in ("sieve", "stabilized", "truncated", "fobos", "rda", "ftrl", "arow")
+    if method in METHODS
 ]
 
 
 class UsageError(Exception):
-    """Options that do not go together."""
+    """Options that are wrong, or that cannot be combined."""
 
 
-def chosen(said: str) -> list[str]:
-    """Methods as ``--methods A,B,...`` names them."""
-    methods = [word for word in said.split(",") if word]
-    unknown = [word for word in methods if word not in METHODS]
+def parse_methods(value: str) -> list[str]:
+    """Return the methods of ``--methods A,B,...``."""
+    methods = [method for method in value.split(",") if method]
+    unknown = [method for method in methods if method not in METHODS]
     if unknown or not methods:
         raise UsageError(
-            f"--methods {said!r}: {unknown[0] if unknown else 'nothing'!r} is not among "
+            f"--methods {value!r}: {unknown[0] if unknown else 'nothing'!r} is not among "
             f"{', '.join(METHODS)}."
         )
     return methods
 
 
-def _name_of(method: str, task: str) -> str:
+def _class_name(method: str, task: str) -> str:
     return STEMS[method] + ("Classifier" if task == "classify" else "Regressor")
 
 
 def has_task(method: str, task: str) -> bool:
-    """Whether a method has an estimator for a task."""
-    return _name_of(method, task) in tamis._HOMES
+    """Return whether a method has an estimator for a task."""
+    return _class_name(method, task) in tamis._HOMES
 
 
-def class_of(method: str, task: str) -> Any:
-    """The estimator of a method."""
-    name = _name_of(method, task)
+def estimator_class(method: str, task: str) -> Any:
+    """Return the class of a method's estimator for a task."""
+    name = _class_name(method, task)
     if name not in tamis._HOMES:
         raise UsageError(
             f"method {method!r} has no {'classifier' if task == 'classify' else 'regressor'}."
@@ -90,20 +90,20 @@ def build(
     settings: Iterable[str] = (),
     grow: bool = False,
 ) -> Any:
-    """A model of a method; `settings` are NAME=VALUE."""
-    model = class_of(method, task)()
+    """Return an unfitted estimator of a method; `settings` are NAME=VALUE."""
+    model = estimator_class(method, task)()
     known = model.get_params(deep=False)
-    wanted: dict[str, Any] = {
+    params: dict[str, Any] = {
         "random_state": seed,
         "n_jobs": -1 if threads is None else threads,
         "grow": grow,
         "verbose": False,
     }
-    wanted = {name: value for name, value in wanted.items() if name in known}
+    params = {name: value for name, value in params.items() if name in known}
     if loss is not None:
         if "loss" not in known:
             raise UsageError(f"method {method!r} has no --loss.")
-        wanted["loss"] = loss
+        params["loss"] = loss
     for entry in settings:
         name, equals, text = entry.partition("=")
         if not equals or name not in known:
@@ -111,25 +111,25 @@ def build(
                 f"--set {entry!r} is not NAME=VALUE with a parameter of {type(model).__name__}: "
                 f"{', '.join(sorted(known))}."
             )
-        wanted[name] = value_of(text)
-    return model.set_params(**wanted)
+        params[name] = parse_value(text)
+    return model.set_params(**params)
 
 
-def grows(method: str, task: str) -> bool:
-    """Whether a model of the method takes new columns on the way, so that one reading is enough."""
-    return "grow" in class_of(method, task)._get_param_names()
+def can_grow(method: str, task: str) -> bool:
+    """Return whether a method's models accept new columns later, so that one pass is enough."""
+    return "grow" in estimator_class(method, task)._get_param_names()
 
 
 def reads_twice(method: str) -> bool:
-    """Whether models of the method read a file twice, and fit what the second reading keeps."""
-    return hasattr(class_of(method, "classify"), "_reads_twice")
+    """Return whether a method's models read a file twice: to profile it, and to fit."""
+    return hasattr(estimator_class(method, "classify"), "_reads_twice")
 
 
-def value_of(text: str) -> Any:
-    """A number, true, false, none, or the word itself."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
+def parse_value(text: str) -> Any:
+    """Return a number, True, False, None or else the text itself."""
+    constants = {"true": True, "false": False, "none": None}
+    if text.lower() in constants:
+        return constants[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)

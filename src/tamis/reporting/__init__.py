@@ -1,1 +1,1 @@
-"""Results to look at: figures (`Display` classes), one self-contained page, the evaluation."""
+"""Figures (`Display` classes), self-contained pages, and the report of a fitted model."""

@@ -1,1 +1,1 @@
-"""One file a command."""
+"""One file a command, named as the command; `cluster` serves the option ``--cluster``."""

@@ -1,4 +1,4 @@
-"""``--cluster``: the scheduler that is named, or workers of this machine."""
+"""``--cluster``: a client of a Dask scheduler, or of workers on this machine."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,15 +6,19 @@ from typing import Any
 
 from tamis.cli.methods import UsageError
 
-_WAY = "--cluster takes the address of a scheduler (tcp://host:8786) or local:N, N workers here"
-
 
 @contextmanager
-def connected(where: str) -> Iterator[Any]:
-    """A client of the cluster, for as long as the context lasts."""
-    kind, _, count = where.partition(":")
-    if "://" not in where and (kind != "local" or not count.isdigit() or not int(count)):
-        raise UsageError(f"{_WAY}. Got {where!r}.")
+def connected(address: str) -> Iterator[Any]:
+    """Connect to a cluster for as long as the context lasts, and return the client.
+
+    `address` is that of a scheduler, or local:N for N workers on this machine.
+    """
+    kind, _, count = address.partition(":")
+    if "://" not in address and (kind != "local" or not count.isdigit() or not int(count)):
+        raise UsageError(
+            "--cluster takes the address of a scheduler (tcp://host:8786) or local:N, for N "
+            f"workers on this machine. Got {address!r}."
+        )
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -25,8 +29,8 @@ def connected(where: str) -> Iterator[Any]:
             yield client
         return
     try:
-        client = Client(where, timeout="30s")
+        client = Client(address, timeout="30s")
     except (OSError, TimeoutError, ValueError) as error:
-        raise UsageError(f"--cluster {where}: nobody answers there ({error}).") from None
+        raise UsageError(f"--cluster {address}: no scheduler answers there ({error}).") from None
     with client:
         yield client

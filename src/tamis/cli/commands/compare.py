@@ -1,4 +1,4 @@
-"""``tamis compare``: methods side by side on the user's own rows."""
+"""``tamis compare``: methods side by side on the user's rows."""
 
 import argparse
 import sys
@@ -9,52 +9,43 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from tamis.cli.data import audit_of, source_of, survey_of, task_of
-from tamis.cli.methods import GRIDS, UsageError, build, chosen
-from tamis.cli.say import note, say
-from tamis.cli.show import print_json, size
+from tamis.cli.data import ColumnNames, audit_rows, choose_task, open_source, survey_rows
+from tamis.cli.messages import print_line, print_note
+from tamis.cli.methods import GRIDS, UsageError, build, parse_methods
+from tamis.cli.output import format_bytes, print_json
 from tamis.data.source import SMALL_BYTES, RowSource
 from tamis.data.survey import Survey
 from tamis.evaluation.comparison import Record
 
 
-class Names:
-    """Names of columns, each looked up when a check speaks of it."""
-
-    def __init__(self, rows: RowSource):
-        self.rows = rows
-
-    def __getitem__(self, column: int) -> str:
-        return self.rows.names_of([int(column)])[0]
-
-
-def run(given: argparse.Namespace) -> None:
-    """Read everything, compare, show."""
-    methods = chosen(given.methods)
-    if given.runs < 2:
+def run(args: argparse.Namespace) -> None:
+    """Read all rows, compare the methods, and print and write the result."""
+    methods = parse_methods(args.methods)
+    if args.runs < 2:
         raise UsageError("--runs must be 2 or more.")
-    rows = source_of(given.train, given)
+    rows = open_source(args.train, args)
     rows.keep()
-    survey = survey_of(rows, columns=True, memory=SMALL_BYTES)
-    task = task_of(rows, given.task, survey)
-    X, y = gather(rows, survey)
-    held = {}
-    if given.test:
-        test = source_of([given.test], given, schema=rows.schema, target=False)
-        held = dict(zip(("X_test", "y_test"), gather(test), strict=True))
-    silence = [code for code in given.silence.split(",") if code]
-    record = compared(methods, task, X, y, given, held, names=Names(rows), silence=silence)
-    if given.report:
-        report(given, record, rows, survey)
-    show(record, given)
+    survey = survey_rows(rows, columns=True, memory=SMALL_BYTES)
+    task = choose_task(rows, args.task, survey)
+    X, y = read_all(rows, survey)
+    test_data = {}
+    if args.test:
+        test = open_source([args.test], args, schema=rows.schema, target=False)
+        test_data = dict(zip(("X_test", "y_test"), read_all(test), strict=True))
+    silence = [code for code in args.silence.split(",") if code]
+    names = ColumnNames(rows.names_of)
+    record = compare_methods(methods, task, X, y, args, test_data, names=names, silence=silence)
+    if args.report:
+        write_report(args, record, rows, survey)
+    print_record(record, args)
     for text in rows.notes:
-        note(text)
+        print_note(text)
 
 
-def gather(rows: RowSource, survey: Survey | None = None) -> tuple[sp.csr_array, np.ndarray]:
-    """All rows in memory."""
+def read_all(rows: RowSource, survey: Survey | None = None) -> tuple[sp.csr_array, np.ndarray]:
+    """Return all rows in memory; the survey tells whether that deserves a note."""
     if survey is not None and 12 * survey.nonzeros > 1_000_000_000:
-        note(f"compare keeps all rows in memory: {size(12 * survey.nonzeros)}")
+        print_note(f"compare keeps all rows in memory: {format_bytes(12 * survey.nonzeros)}")
     chunks = list(rows)
     X = sp.csr_array(sp.vstack([chunk.X for chunk in chunks], format="csr"))
     if hasattr(chunks[0].targets, "tocsr"):
@@ -62,47 +53,47 @@ def gather(rows: RowSource, survey: Survey | None = None) -> tuple[sp.csr_array,
     return X, np.concatenate([chunk.targets for chunk in chunks])
 
 
-def compared(
+def compare_methods(
     methods: list[str],
     task: str,
     X: sp.csr_array,
     y: np.ndarray,
-    given: argparse.Namespace,
-    held: dict[str, Any],
+    args: argparse.Namespace,
+    test_data: dict[str, Any],
     grids: dict[str, dict] | None = None,
-    keep: bool = True,
-    **more: Any,
+    keep_supports: bool = True,
+    **options: Any,
 ) -> Record:
-    """The record of the comparison."""
+    """Return the record of a comparison; `test_data` holds X_test and y_test, if any."""
     from tamis.evaluation.compare import compare
 
-    models = {word: build(word, task, seed=given.seed, threads=1) for word in methods}
+    models = {method: build(method, task, seed=args.seed, threads=1) for method in methods}
     grids = GRIDS if grids is None else grids
-    tune = {word: grids[word] for word in methods if word in grids}
+    tune = {method: grids[method] for method in methods if method in grids}
     if task == "classify" and y.dtype.kind == "f" and (y == np.floor(y)).all():
         y = y.astype(np.int64)
-        held = {
+        test_data = {
             name: value.astype(np.int64) if name == "y_test" else value
-            for name, value in held.items()
+            for name, value in test_data.items()
         }
-    jobs = -1 if given.threads is None else given.threads
+    jobs = -1 if args.threads is None else args.threads
     return compare(
         models,
         X,
         y,
-        **held,
-        runs=given.runs,
+        **test_data,
+        runs=args.runs,
         tune=tune,
-        keep_supports=keep,
-        random_state=given.seed,
+        keep_supports=keep_supports,
+        random_state=args.seed,
         n_jobs=jobs,
-        **more,
+        **options,
     )
 
 
-def show(record: Record, given: argparse.Namespace) -> None:
-    """Print the record."""
-    if given.json:
+def print_record(record: Record, args: argparse.Namespace) -> None:
+    """Print a record as a table with sentences, or as JSON."""
+    if args.json:
         print_json(record.to_dict())
         return
     from rich.console import Console
@@ -111,36 +102,39 @@ def show(record: Record, given: argparse.Namespace) -> None:
     console = console if console.is_terminal else Console(file=sys.stdout, width=120)
     console.print(record.table(rich=True))
     for sentence in record.found():
-        say(sentence)
-    if given.report:
-        say(f"page: {given.report}")
+        print_line(sentence)
+    if args.report:
+        print_line(f"page: {args.report}")
 
 
-def report(
-    given: argparse.Namespace,
+def write_report(
+    args: argparse.Namespace,
     record: Record,
     rows: RowSource,
     survey: Survey,
     model: BaseEstimator | None = None,
     names: list[str] | None = None,
     history: list[dict] | None = None,
-    **unseen: Any,
+    **test_rows: Any,
 ) -> None:
-    """The page of a comparison; `unseen` rows, X and y, are what a model is judged by."""
+    """Write the page of a comparison.
+
+    With a model the page also shows the model, judged by `test_rows` (X and y).
+    """
     from tamis.reporting.page.page import write_page
 
     facts = {
-        "command": " ".join(given.words),
-        "seed": str(given.seed),
+        "command": " ".join(args.command_line),
+        "seed": str(args.seed),
         "skipped": f"{rows.bad.count} bad lines",
         **record.versions,
     }
     title = f"Methods compared on {', '.join(Path(name).name for name in rows.files)}"
-    audit = audit_of(rows, survey)
-    if model is not None:  # files of the demo are gone by now
+    audit = audit_rows(rows, survey)
+    if model is not None:  # the demo's files no longer exist
         audit["files"] = [Path(name).name for name in audit["files"]]
     write_page(
-        given.report,
+        args.report,
         title=title,
         audit=audit,
         model=model,
@@ -149,5 +143,5 @@ def report(
         record=record,
         history=history,
         facts=facts,
-        **unseen,
+        **test_rows,
     )

@@ -1,91 +1,96 @@
-"""``tamis explain``: where the prediction of one row comes from."""
+"""``tamis explain``: the contributions of features to the prediction of one row."""
 
 import argparse
 from typing import Any
 
-from tamis.cli.data import schema_of, source_of
+from tamis.cli.data import open_source, require_schema
+from tamis.cli.messages import print_note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note
-from tamis.cli.show import label, pairs, print_json, table
+from tamis.cli.output import label, print_json, print_pairs, print_table
 from tamis.model_files import load
 
 
-def run(given: argparse.Namespace) -> None:
-    """Read the row, explain, show."""
-    if given.row < 1:
-        raise UsageError(f"--row {given.row}: rows count from 1.")
-    model = load(given.model)
-    schema = schema_of(model, given.model, "Explain in Python.")
+def run(args: argparse.Namespace) -> None:
+    """Read the row and print its explanation."""
+    if args.row < 1:
+        raise UsageError(f"--row {args.row}: rows count from 1.")
+    model = load(args.model)
+    schema = require_schema(model, args.model, "Explain in Python.")
     if not hasattr(model, "explain"):
-        raise UsageError(f"{given.model}: a {type(model).__name__} explains nothing.")
-    rows, before = source_of(given.file, given, schema=schema, target=False), 0
+        raise UsageError(f"{args.model}: a {type(model).__name__} cannot explain its predictions.")
+    rows, n_before = open_source(args.file, args, schema=schema, target=False), 0
     for chunk in rows:
-        if given.row <= before + chunk.X.shape[0]:
-            at = given.row - before - 1
-            _show(model, chunk.X[[at]], given)
+        if args.row <= n_before + chunk.X.shape[0]:
+            _print_explanation(model, chunk.X[[args.row - n_before - 1]], args)
             return
-        before += chunk.X.shape[0]
+        n_before += chunk.X.shape[0]
     skipped = f" (and {rows.bad.count:,} bad lines were skipped)" if rows.bad.count else ""
-    raise UsageError(f"--row {given.row}: there are {before:,} rows{skipped}.")
+    raise UsageError(f"--row {args.row}: there are {n_before:,} rows{skipped}.")
 
 
-def _show(model, X, given: argparse.Namespace) -> None:
-    """Print the explanation of the only row."""
-    found = model.explain(X)
-    told = found.row(0, _asked(model, given.label))
-    first, rest = told.contributions[: given.top], told.contributions[given.top :]
-    if given.json:
+def _print_explanation(model, X, args: argparse.Namespace) -> None:
+    """Print the explanation of the only row of X."""
+    explanation = model.explain(X).row(0, _requested_class(model, args.label))
+    contributions, prediction = explanation.contributions, _prediction(model, X)
+    explained_class = _class_label(model, explanation.label)
+    if args.json:
         print_json(
             {
-                "row": given.row,
-                "prediction": _predicted(model, X),
-                "class": _class(model, told.label),
-                "score": told.score,
-                "intercept": told.intercept,
+                "row": args.row,
+                "prediction": prediction,
+                "class": explained_class,
+                "score": explanation.score,
+                "intercept": explanation.intercept,
                 "contributions": [
-                    {"name": name, "contribution": share} for name, share in told.contributions
+                    {"name": name, "contribution": value} for name, value in contributions
                 ],
             }
         )
         return
-    lines = [("row", f"{given.row:,}"), ("prediction", label(_predicted(model, X)))]
-    if (named := _class(model, told.label)) is not None:
-        lines.append(("explained", f"the score of {named}"))
-    pairs([*lines, ("score", f"{told.score:+.6g}"), ("intercept", f"{told.intercept:+.6g}")])
-    if first:
-        table(["feature", "adds"], [[name, f"{share:+.4g}"] for name, share in first])
-    if rest:
-        note(f"{len(rest):,} more add {sum(share for _, share in rest):+.4g}; --top shows them")
-    if not told.contributions:
-        note("no kept feature of the model is in this row: the score is the intercept")
+    pairs = [("row", f"{args.row:,}"), ("prediction", label(prediction))]
+    if explained_class is not None:
+        pairs.append(("explained", f"the score of {explained_class}"))
+    pairs += [
+        ("score", f"{explanation.score:+.6g}"),
+        ("intercept", f"{explanation.intercept:+.6g}"),
+    ]
+    print_pairs(pairs)
+    largest, remaining = contributions[: args.top], contributions[args.top :]
+    if largest:
+        print_table(["feature", "adds"], [[name, f"{value:+.4g}"] for name, value in largest])
+    if remaining:
+        total = sum(value for _, value in remaining)
+        print_note(f"{len(remaining):,} more add {total:+.4g}; --top shows them")
+    if not contributions:
+        print_note("no kept feature of the model is in this row: the score is the intercept")
 
 
-def _asked(model, wanted: str | None) -> Any:
-    """The class that the user writes."""
-    if wanted is None:
+def _requested_class(model, text: str | None) -> Any:
+    """Return the class of the model that the user names by --class, or None."""
+    if text is None:
         return None
-    classes = _classes(model)
-    if classes is None or wanted not in classes:
-        listed = "none" if classes is None else ", ".join(classes[:10])
-        raise UsageError(f"--class {wanted}: the classes are {listed}.")
-    return model.classes_[classes.index(wanted)]
+    labels = _class_labels(model)
+    if labels is None or text not in labels:
+        listed = "none" if labels is None else ", ".join(labels[:10])
+        raise UsageError(f"--class {text}: the classes are {listed}.")
+    return model.classes_[labels.index(text)]
 
 
-def _classes(model) -> list[str] | None:
-    """The classes as people write them; None of numbers."""
-    known = (model.reading_.get("labels") or ()) or getattr(model, "classes_", None)
-    return None if known is None else [label(one) for one in known]
+def _class_labels(model) -> list[str] | None:
+    """Return the labels of all classes as text, or None for a regressor."""
+    classes = (model.reading_.get("labels") or ()) or getattr(model, "classes_", None)
+    return None if classes is None else [label(c) for c in classes]
 
 
-def _class(model, told) -> str | None:
-    """The class that is explained, as people write it."""
-    classes = _classes(model)
-    return None if classes is None else classes[list(model.classes_).index(told)]
+def _class_label(model, explained) -> str | None:
+    """Return the label of the explained class as text, or None for a regressor."""
+    labels = _class_labels(model)
+    return None if labels is None else labels[list(model.classes_).index(explained)]
 
 
-def _predicted(model, X) -> Any:
-    """What the model predicts; of labels those that it gives."""
-    guess = model.predict(X)[0]
-    if guess.ndim and (classes := _classes(model)) is not None:
-        return ", ".join(name for name, on in zip(classes, guess, strict=True) if on)
-    return guess.tolist()
+def _prediction(model, X) -> Any:
+    """Return the prediction of the only row; of a multilabel model the labels as text."""
+    prediction = model.predict(X)[0]
+    if prediction.ndim and (labels := _class_labels(model)) is not None:
+        return ", ".join(name for name, on in zip(labels, prediction, strict=True) if on)
+    return prediction.tolist()

@@ -1,48 +1,48 @@
-"""``tamis export``: a model for use outside of Python."""
+"""``tamis export``: write a model for use outside of Python."""
 
 import argparse
 import sys
 
 import scipy.sparse as sp
 
-from tamis.cli.data import schema_of, source_of
+from tamis.cli.data import open_source, require_schema
+from tamis.cli.messages import print_note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note
 from tamis.exporting.export import exported, form_of
 from tamis.model_files import load
 from tamis.system.files import replacing
 from tamis.system.terminal import for_terminal
 
 
-def run(given: argparse.Namespace) -> None:
-    """Read, turn, write."""
-    if given.to is None and not given.out:
+def run(args: argparse.Namespace) -> None:
+    """Load the model, convert it, and write the result."""
+    if args.to is None and not args.out:
         raise UsageError("say what to make: --to json, python, sql, onnx or scorecard.")
-    form = form_of(given.out or "", given.to)
-    if form == "onnx" and not given.out:
-        raise UsageError("ONNX is no text: say where to write it, -o MODEL.onnx.")
-    if given.test and form != "scorecard":
-        raise UsageError("--test is for --to scorecard, whose rounding it measures.")
-    model = load(given.model)
-    options = {"dialect": given.dialect, "table": given.table, "inputs": given.inputs}
+    form = form_of(args.out or "", args.to)
+    if form == "onnx" and not args.out:
+        raise UsageError("ONNX is no text: name a file for it, -o MODEL.onnx.")
+    if args.test and form != "scorecard":
+        raise UsageError("--test is for --to scorecard: it measures the rounding of the points.")
+    model = load(args.model)
+    options = {"dialect": args.dialect, "table": args.table, "inputs": args.inputs}
     if form == "scorecard":
-        options |= {"points": given.points, "X": _rows(model, given)}
+        options |= {"points": args.points, "X": _read_test_rows(model, args)}
     content = exported(model, form, **options)
-    if not given.out:
+    if not args.out:
         text = content.decode()
-        if sys.stdout.isatty():  # names come from files
+        if sys.stdout.isatty():  # names come from files and may hold control characters
             text = "\n".join(map(for_terminal, text.split("\n")))
         sys.stdout.write(text)
         return
-    with replacing(given.out, "write") as file:
+    with replacing(args.out, "write") as file:
         file.write(content)
-    note(f"written: {given.out}")
+    print_note(f"written: {args.out}")
 
 
-def _rows(model, given: argparse.Namespace):
-    """The rows on which a scorecard is measured, if there are some."""
-    if not given.test:
+def _read_test_rows(model, args: argparse.Namespace):
+    """Return the rows of --test as a matrix, or None."""
+    if not args.test:
         return None
-    schema = schema_of(model, given.model, "Leave --test out.")
-    rows = source_of([given.test], given, schema=schema, target=False)
+    schema = require_schema(model, args.model, "Leave --test out.")
+    rows = open_source([args.test], args, schema=schema, target=False)
     return sp.vstack([chunk.X for chunk in rows], format="csr")

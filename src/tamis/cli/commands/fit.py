@@ -1,4 +1,4 @@
-"""``tamis fit``: a model, what it kept, how good it is, and a page."""
+"""``tamis fit``: train a model, print what it selected and how good it is, write model and page."""
 
 import argparse
 import contextlib
@@ -14,23 +14,24 @@ import scipy.sparse as sp
 
 from tamis.cli.commands.cluster import connected
 from tamis.cli.data import (
-    audit_of,
-    names_for,
-    reading_of,
-    source_of,
-    survey_of,
-    task_of,
+    ColumnNames,
+    audit_rows,
+    choose_task,
+    column_names,
+    open_source,
+    reading_options,
+    survey_rows,
 )
-from tamis.cli.methods import UsageError, build, grows, reads_twice
-from tamis.cli.say import note, say
-from tamis.cli.show import (
-    errors_of,
-    held_out_lines,
-    kept,
+from tamis.cli.messages import print_line, print_note
+from tamis.cli.methods import UsageError, build, can_grow, reads_twice
+from tamis.cli.output import (
+    held_out_json,
+    held_out_pairs,
     label,
-    pairs,
     print_json,
-    show_kept,
+    print_pairs,
+    print_weights,
+    rank_weights,
 )
 from tamis.data.source import SMALL_BYTES, RowSource
 from tamis.data.streams import STANDARD, STDIN
@@ -40,129 +41,128 @@ from tamis.evaluation.evaluation import MOST_COLUMNS, MOST_ROWS, Evidence, as_cl
 from tamis.evaluation.summary import noted_errors
 from tamis.model_files import save
 from tamis.reporting.evaluation.report import Report
-from tamis.reporting.page.sizes import held_out_error
+from tamis.reporting.page.held_out_error import held_out_error
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.training.checkpoint import Folder
 from tamis.training.readings import MEMORY, first_reading
 from tamis.training.refusals import refuse_options
 from tamis.training.walk import train
 
-MOST_NAMES = 1_000_000  # columns whose names a page may be given
-MOST_ENTRIES = 4_000_000  # of the rows learnt from that checks look at
-NOTHING = "nothing in these .* columns predicts"
+NOTHING_PREDICTS = "nothing in these .* columns predicts"  # a warning of the sieve
 
 
-def run(given: argparse.Namespace) -> None:
-    """Train, judge, save, show."""
-    if given.threads is not None and given.threads < 1:
+def run(args: argparse.Namespace) -> None:
+    """Train, evaluate, save and print."""
+    if args.threads is not None and args.threads < 1:
         raise UsageError("--threads must be 1 or more.")
-    given.twice = _twice(given)
-    rows = source_of(given.train, given)
-    here = given.checkpoint and not given.cluster
-    with Folder(given.checkpoint) if here else contextlib.nullcontext() as folder:
-        result = _learnt(rows, folder, given)
-        if folder is not None:
-            folder.clear()
-    show(result, given)
+    args.twice = _reads_file_twice(args)
+    rows = open_source(args.train, args)
+    is_local = args.checkpoint and not args.cluster
+    with Folder(args.checkpoint) if is_local else contextlib.nullcontext() as checkpoint:
+        result = _train_and_write(rows, checkpoint, args)
+        if checkpoint is not None:
+            checkpoint.clear()
+    print_result(result, args)
 
 
-def _twice(given) -> bool:
-    """Whether the file is read twice and then fitted; refuses options without a meaning."""
-    asks = reads_twice(given.method)
-    twice = asks and not given.stream
+def _reads_file_twice(args: argparse.Namespace) -> bool:
+    """Return whether the file is read twice and then fitted; refuse options that do not apply."""
+    can_read_twice = reads_twice(args.method)
+    is_batch = can_read_twice and not args.stream
     try:
         refuse_options(
-            f"method {given.method!r}",
-            twice,
-            passes=given.passes,
-            every=given.every,
-            memory=given.memory,
-            checkpoint=given.checkpoint,
+            f"method {args.method!r}",
+            is_batch,
+            passes=args.passes,
+            every=args.every,
+            memory=args.memory,
+            checkpoint=args.checkpoint,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if given.memory is not None and given.cluster:
+    if args.memory is not None and args.cluster:
         raise UsageError(
             "--memory is for one machine; with --cluster rows lie in the memory of its workers."
         )
-    if given.stream and not asks:
-        raise UsageError(f"--stream: method {given.method!r} learns in passes in any case.")
-    if given.memory is not None and not twice:
+    if args.stream and not can_read_twice:
+        raise UsageError(f"--stream: method {args.method!r} learns in passes in any case.")
+    if args.memory is not None and not is_batch:
         raise UsageError(
             "--memory is for a method that reads the file twice (sieve, without --stream)."
         )
-    return twice and not given.cluster
+    return is_batch and not args.cluster
 
 
-def _learnt(rows, folder, given) -> dict:
-    """The result, with model and page written."""
-    if given.passes > 1 or given.checkpoint or given.report or given.discoveries:
+def _train_and_write(rows, checkpoint: Folder | None, args: argparse.Namespace) -> dict:
+    """Train and evaluate a model, write model and page, and return the result."""
+    if args.passes > 1 or args.checkpoint or args.report or args.discoveries:
         rows.keep()
-    model, survey = _model(rows, given)
-    # Where predicting costs no more than learning.
+    model, survey = _make_model(rows, args)
+    # Only for models whose predictions cost no more than learning.
     validate: Literal["progressive"] | None = (
         "progressive" if "grow" in model.get_params() else None
     )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", NOTHING)  # the verdict begins with it
-        if given.cluster:
-            _learn_there(model, rows, given)
+        warnings.filterwarnings("ignore", NOTHING_PREDICTS)  # the evaluation begins with it
+        if args.cluster:
+            _train_on_cluster(model, rows, args)
         else:
             train(
                 model,
                 rows,
-                passes=given.passes,
+                passes=args.passes,
                 validate=validate,
-                checkpoint=folder,
-                every=given.every,
+                checkpoint=checkpoint,
+                every=args.every,
                 progress="auto",
-                stream=given.stream,
-                memory=given.memory or MEMORY,
+                stream=args.stream,
+                memory=args.memory or MEMORY,
             )
-    _remember_names(model, rows)
-    result = judged(model, rows, given)
-    if given.out:
-        save(model, given.out)
-    if given.report:
-        write_report(given, model, rows, survey, result["report"])
+    _store_hashed_names(model, rows)
+    result = evaluate_fit(model, rows, args)
+    if args.out:
+        save(model, args.out)
+    if args.report:
+        write_report(args, model, rows, survey, result["report"])
     return result
 
 
-def _learn_there(model, rows, given) -> None:
-    """Learn on a cluster, a file a partition."""
+def _train_on_cluster(model, rows, args: argparse.Namespace) -> None:
+    """Train on a cluster, one partition a file."""
     from tamis.distributed import fit
 
-    with connected(given.cluster) as client:
-        reading = {name: value for name, value in reading_of(given).items() if value is not None}
+    with connected(args.cluster) as client:
+        reading = {
+            name: value for name, value in reading_options(args).items() if value is not None
+        }
         target = reading.pop("target", None)
-        where = [os.path.abspath(name) for name in rows.files]
-        given_on = {"sweeps": given.passes, "checkpoint": given.checkpoint, "target": target}
-        if reads_twice(given.method) and not given.stream:
-            given_on["how"] = "stages"  # its fit, on rows that lie apart
-        fit(model, where, client, **given_on, **reading)
+        paths = [os.path.abspath(name) for name in rows.files]
+        options = {"sweeps": args.passes, "checkpoint": args.checkpoint, "target": target}
+        if reads_twice(args.method) and not args.stream:
+            options["how"] = "stages"  # the batch fit, on partitioned rows
+        fit(model, paths, client, **options, **reading)
 
 
-def _model(rows, given):
-    """The model, and the survey where one was made."""
-    task = None if given.task == "auto" else given.task
+def _make_model(rows, args: argparse.Namespace) -> tuple[Any, Any]:
+    """Return the unfitted model, and the survey of the rows where one was needed."""
+    task = None if args.task == "auto" else args.task
 
     def make(task: str, grow: bool = False) -> Any:
-        chance = {"seed": given.seed, "threads": given.threads}
-        settings = {"loss": given.loss, "settings": given.set, "grow": grow}
-        return build(given.method, task, **chance, **settings)
+        options = {"loss": args.loss, "settings": args.set, "grow": grow}
+        return build(args.method, task, seed=args.seed, threads=args.threads, **options)
 
-    survey, columns = None, bool(given.report)
-    if given.twice:
-        memory = (given.memory or MEMORY) * 10**6
+    survey, columns = None, bool(args.report)
+    if args.twice:
+        memory = (args.memory or MEMORY) * 10**6
         survey = first_reading(rows, make(task or "classify"), memory, task=task, columns=columns)
-    elif given.stream or columns or not grows(given.method, task or "classify"):
-        survey = survey_of(rows, columns=columns, memory=0 if given.cluster else SMALL_BYTES)
-    task = task_of(rows, given.task, survey)
-    return make(task, grow=survey is None and not given.cluster), survey
+    elif args.stream or columns or not can_grow(args.method, task or "classify"):
+        survey = survey_rows(rows, columns=columns, memory=0 if args.cluster else SMALL_BYTES)
+    task = choose_task(rows, args.task, survey)
+    return make(task, grow=survey is None and not args.cluster), survey
 
 
-def _remember_names(model, rows) -> None:
-    """Names of kept buckets, which only the files know."""
+def _store_hashed_names(model, rows) -> None:
+    """Store the names of the selected hashed columns, which only the files hold, in the model."""
     if rows.options.hash_bits:
         support = model.support_
         model.reading_["names"] = [
@@ -170,24 +170,28 @@ def _remember_names(model, rows) -> None:
         ]
 
 
-def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
-    """The result as plain data, and the held-out error that a sieve states."""
-    last, stated = model.train_history_[-1], held_out_error(model)
-    own = errors_of(model, stated)
+def evaluate_fit(model: Any, rows: RowSource, args: argparse.Namespace) -> dict:
+    """Return the result of a fit: plain data, the model's held-out error, and the report."""
+    last, held_out = model.train_history_[-1], held_out_error(model)
+    model_errors = held_out_json(model, held_out)
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
-    if stated is not None:
-        error, source = own["error"], "on rows held out" + " inside the sample" * given.stream
-    report = judge(model, rows, given, _claims(model, rows, given))
-    if given.test:
+    if held_out is not None:
+        error = model_errors["error"]
+        source = "on rows held out" + " inside the sample" * args.stream
+    report = make_report(model, rows, args, _test_selected(model, rows, args))
+    if args.test:
         error, source = report.error, "on the test rows"
-    known = given.test or noted_errors(model)
-    features = kept(model, names_for(model), given.top)
-    if given.discoveries:
-        for line in features.lines:
-            line["qvalue"], head = report._evidence.claim(line["column"])
-            line["claimed with"] = names_for(model)([head])[0] if head != line["column"] else None
+    errors = model_errors
+    if args.test or noted_errors(model):
+        errors = {"standard_error": report.standard_error, "baseline_error": report.baseline_error}
+    weights = rank_weights(model, column_names(model), args.top)
+    if args.discoveries:
+        for line in weights.lines:
+            line["qvalue"], claimed = report._evidence.claim(line["column"])
+            is_other = claimed != line["column"]
+            line["claimed with"] = column_names(model)([claimed])[0] if is_other else None
     return {
-        "method": given.method,
+        "method": args.method,
         "model": type(model).__name__,
         "rows": last["rows"],
         "features": int(model.n_features_in_),
@@ -195,63 +199,69 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "classes": [label(c) for c in getattr(model, "classes_", [])],
         "error": error,
         "error_of": source,
-        "standard_error": report.standard_error if known else own["standard_error"],
-        "held_out": {name: own[name] for name in ("error", "standard_error")},
-        "baseline_error": report.baseline_error if known else own["baseline_error"],
-        "sizes": own["sizes"],
+        "standard_error": errors["standard_error"],
+        "held_out": {name: model_errors[name] for name in ("error", "standard_error")},
+        "baseline_error": errors["baseline_error"],
+        "sizes": model_errors["sizes"],
         "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
         "notes": rows.notes,
-        "top": features,
-        "stated": stated,
+        "top": weights,
+        "stated": held_out,
         "report": report,
     }
 
 
-def _claims(model: Any, rows: RowSource, given: argparse.Namespace) -> FDRSelector | None:
-    """A selector that has tested what the model kept, where it was asked for."""
-    if not given.discoveries:
+def _test_selected(model: Any, rows: RowSource, args: argparse.Namespace) -> FDRSelector | None:
+    """Return a selector that has tested the selected features, with --discoveries."""
+    if not args.discoveries:
         return None
     targets = "classes" if hasattr(model, "classes_") else "numbers"
-    selector = FDRSelector(targets=targets, n_jobs=given.threads or -1)
-    return selector.fit_rows(rows, also=model.support_, memory=given.memory or MEMORY)
+    selector = FDRSelector(targets=targets, n_jobs=args.threads or -1)
+    return selector.fit_rows(rows, also=model.support_, memory=args.memory or MEMORY)
 
 
-def judge(
-    model: Any, rows: RowSource, given: argparse.Namespace, claims: FDRSelector | None = None
+def make_report(
+    model: Any, rows: RowSource, args: argparse.Namespace, selector: FDRSelector | None = None
 ) -> Report:
-    """The model judged by the test rows, where there are some, else by its own word."""
-    title, names = type(model).__name__, Names(model)
-    if not given.test:
-        evidence = Evidence(model, names=names, discoveries=claims)
-        learnt_from(evidence, rows, given, targets=True)
+    """Return the report of a model: on the test rows, or else by the model's held-out error."""
+    title, names = type(model).__name__, ColumnNames(column_names(model))
+    if not args.test:
+        evidence = Evidence(model, names=names, discoveries=selector)
+        add_training_rows(evidence, rows, args, targets=True)
         return Report(evidence, (), title)
-    test = source_of([given.test], given, schema=model.reading_, target=False)
-    evidence = Evidence.streamed(model, _with_targets(test), names)
-    evidence.discoveries = claims
-    learnt_from(evidence, rows, given)
+    test = open_source([args.test], args, schema=model.reading_, target=False)
+    evidence = Evidence.streamed(model, _labeled_chunks(test), names)
+    evidence.discoveries = selector
+    add_training_rows(evidence, rows, args)
     if evidence.y is None:
-        raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
+        raise UsageError(f"{args.test}: no row has a target, so it cannot be used as a test.")
     for text in test.notes:
-        note(f"{given.test}: {text}")
+        print_note(f"{args.test}: {text}")
     return Report(evidence, (), title)
 
 
-def learnt_from(
-    evidence: Evidence, rows: RowSource, given: argparse.Namespace, targets: bool = False
+def add_training_rows(
+    evidence: Evidence,
+    rows: RowSource,
+    args: argparse.Namespace,
+    targets: bool = False,
+    max_entries: int = 4_000_000,
 ) -> None:
-    """Let the checks look at the first rows of the file learnt from; at what they say of the
-    `targets` too, where no other rows do. What went by on standard input is gone.
+    """Give the checks the first training rows, up to `max_entries` nonzeros.
+
+    With `targets`, for a report without test rows, they get the targets too. Rows that came on
+    standard input are gone unless they were stored.
     """
-    if evidence.width > MOST_COLUMNS or (STDIN in given.train and STANDARD.kept is None):
+    if evidence.width > MOST_COLUMNS or (STDIN in args.train and STANDARD.kept is None):
         return
-    if given.cluster:  # whose workers have agreed on the columns
-        rows = source_of(given.train, given, schema=evidence.model.reading_, target=False)
-    first, entries, count = [], 0, 0
-    for X, y in _with_targets(rows):
-        first.append((of_width(X[: MOST_ROWS - count], evidence.width), y[: MOST_ROWS - count]))
-        entries, count = entries + first[-1][0].nnz, count + first[-1][0].shape[0]
-        if count >= MOST_ROWS or entries > MOST_ENTRIES:
+    if args.cluster:  # its workers agreed on the columns, so read the files by the model's schema
+        rows = open_source(args.train, args, schema=evidence.model.reading_, target=False)
+    first, n_entries, n_rows = [], 0, 0
+    for X, y in _labeled_chunks(rows):
+        first.append((of_width(X[: MOST_ROWS - n_rows], evidence.width), y[: MOST_ROWS - n_rows]))
+        n_entries, n_rows = n_entries + first[-1][0].nnz, n_rows + first[-1][0].shape[0]
+        if n_rows >= MOST_ROWS or n_entries > max_entries:
             break
     if not first:
         return
@@ -262,112 +272,105 @@ def learnt_from(
         )
 
 
-def _with_targets(rows: RowSource) -> Iterator[tuple[Any, Any]]:
-    """Chunks of the rows that have a target."""
+def _labeled_chunks(rows: RowSource) -> Iterator[tuple[Any, Any]]:
+    """Yield X and y of the rows that have a target, chunk by chunk."""
     for chunk in rows:
         if chunk.targets is None or isinstance(chunk.targets, tuple):
             continue
         y = chunk.targets.toarray() if hasattr(chunk.targets, "toarray") else chunk.targets
-        there = np.ones(len(y), bool)
+        is_labeled = np.ones(len(y), bool)
         if y.ndim == 1:
-            there = np.isfinite(y) if y.dtype.kind == "f" else y != ""
-        if there.any():
-            yield chunk.X[there], y[there]
+            is_labeled = np.isfinite(y) if y.dtype.kind == "f" else y != ""
+        if is_labeled.any():
+            yield chunk.X[is_labeled], y[is_labeled]
 
 
-class Names:
-    """Names of columns, each looked up when it is asked for."""
-
-    def __init__(self, model: Any):
-        self.names_of = names_for(model)
-
-    def __getitem__(self, column: int) -> str:
-        return self.names_of([column])[0]
-
-
-def show(result: dict, given: argparse.Namespace) -> None:
-    """Print the result."""
-    stated = result["stated"]
-    if given.json:
-        _remark(result)
-        told = {n: value for n, value in result.items() if n not in ("stated", "report")}
-        told["better"] = result["report"].better
-        told["checks"] = [check._asdict() for check in result["report"].checks]
-        told |= {"top": result["top"].lines, "out": given.out, "report": given.report}
-        print_json(told)
+def print_result(result: dict, args: argparse.Namespace) -> None:
+    """Print the result of a fit, as text or as JSON."""
+    held_out, report = result["stated"], result["report"]
+    if args.json:
+        _print_remarks(result)
+        plain = {n: value for n, value in result.items() if n not in ("stated", "report")}
+        plain["better"] = report.better
+        plain["checks"] = [check._asdict() for check in report.checks]
+        plain |= {"top": result["top"].lines, "out": args.out, "report": args.report}
+        print_json(plain)
         return
-    report = result["report"]
-    known = given.test or stated is not None or result["error"] is not None
-    if known:
+    has_error = args.test or held_out is not None or result["error"] is not None
+    if has_error:
         for sentence in report.sentences:
-            say(sentence)
-        say("")
-    lines = [
+            print_line(sentence)
+        print_line("")
+    pairs = [
         ("model", result["model"]),
         ("rows", f"{result['rows']:,}"),
         ("features", f"{result['features']:,}"),
         ("kept", f"{result['kept']:,}"),
     ]
-    if stated is not None and given.test:
-        lines += held_out_lines(stated, "held out")
-    elif not known and result["loss"] is not None:
-        lines.append(
+    if held_out is not None and args.test:
+        pairs += held_out_pairs(held_out, "held out")
+    elif not has_error and result["loss"] is not None:
+        pairs.append(
             ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
         )
-    pairs(lines)
-    if result["kept"] or not known:  # the sentences said it
-        show_kept(result["top"], stated)
+    print_pairs(pairs)
+    if result["kept"] or not has_error:  # otherwise the sentences said that nothing was kept
+        print_weights(result["top"], held_out)
     for check in report.checks:
         if check.state == FOUND:
-            say(f"{check.code} {check.title.lower()}: {check.said} {check.advice}")
-    _remark(result)
-    for path, what in ((given.out, "model"), (given.report, "page")):
+            print_line(f"{check.code} {check.title.lower()}: {check.said} {check.advice}")
+    _print_remarks(result)
+    for path, kind in ((args.out, "model"), (args.report, "page")):
         if path:
-            say(f"{what}: {path}")
-    if not given.out:
-        note("the model was not saved; pass --out MODEL to keep it")
+            print_line(f"{kind}: {path}")
+    if not args.out:
+        print_note("the model was not saved; pass --out MODEL to keep it")
     with contextlib.suppress(OSError):
         sys.stdout.flush()
 
 
-def _remark(result: dict) -> None:
-    """What was decided about the columns, and what was skipped: the verdict comes before it."""
+def _print_remarks(result: dict) -> None:
+    """Print what was decided about the columns, and what was skipped."""
     for text in result["notes"]:
-        note(text)
+        print_note(text)
     if result["skipped"]["count"]:
-        note(
+        print_note(
             f"{result['skipped']['count']:,} bad lines were skipped, the first: "
             f"{result['skipped']['first'][0]}"
         )
 
 
 def write_report(
-    given: argparse.Namespace, model: Any, rows: RowSource, survey: Survey, report: Report
+    args: argparse.Namespace,
+    model: Any,
+    rows: RowSource,
+    survey: Survey,
+    report: Report,
+    max_names: int = 1_000_000,
 ) -> None:
-    """The page about data and model."""
+    """Write the page about data and model; beyond `max_names` columns it shows numbers."""
     from tamis.evaluation.comparison import installed_versions
-    from tamis.reporting.page.page import write_whole
+    from tamis.reporting.page.page import write_report_page
 
     width = int(model.n_features_in_)
-    names = names_for(model)(range(width)) if width <= MOST_NAMES else None
+    names = column_names(model)(range(width)) if width <= max_names else None
     facts = {
-        "command": " ".join(given.words),
-        "seed": str(given.seed),
+        "command": " ".join(args.command_line),
+        "seed": str(args.seed),
         "skipped": f"{rows.bad.count} bad lines",
     }
     facts |= installed_versions()
     for number, text in enumerate(rows.notes):
         facts[f"note {number + 1}"] = text
-    history = model.train_history_
-    title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"
-    write_whole(
-        given.report,
-        title=title,
-        audit=audit_of(rows, survey),
+    has_evaluation = args.test or held_out_error(model) or noted_errors(model)
+    write_report_page(
+        args.report,
+        title=f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}",
+        audit=audit_rows(rows, survey),
         model=model,
         names=names,
         density=survey.shares(),
-        history=history,
+        history=model.train_history_,
         facts=facts,
-        judged=report if given.test or held_out_error(model) or noted_errors(model) else None,
+        report=report if has_evaluation else None,
     )

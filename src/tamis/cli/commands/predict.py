@@ -1,4 +1,4 @@
-"""``tamis predict``: one line a row."""
+"""``tamis predict``: write one line for each row."""
 
 import argparse
 import contextlib
@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 
-from tamis.cli.data import schema_of, source_of
+from tamis.cli.data import open_source, require_schema
+from tamis.cli.messages import print_error, print_note
 from tamis.cli.methods import UsageError
-from tamis.cli.say import complain, note
-from tamis.cli.show import label
+from tamis.cli.output import label
 from tamis.data.rows import Bad
 from tamis.model_files import load
 from tamis.system.files import replacing
@@ -18,43 +18,44 @@ from tamis.system.terminal import for_line, for_terminal
 from tamis.training.judge import losses
 
 
-def run(given: argparse.Namespace) -> None:
-    """Read, predict, write."""
-    model = load(given.model)
-    schema = schema_of(model, given.model, "Predict in Python.")
-    if given.proba and not hasattr(model, "predict_proba"):
+def run(args: argparse.Namespace) -> None:
+    """Read the rows, and write their predictions."""
+    model = load(args.model)
+    schema = require_schema(model, args.model, "Predict in Python.")
+    if args.proba and not hasattr(model, "predict_proba"):
         raise UsageError(
             f"{type(model).__name__} with this loss gives no probabilities; fit with --loss "
             "logistic."
         )
-    rows = source_of(given.file, given, schema=schema, target=False)
-    named, total, count = _named(sys.stdout.isatty() and not given.out), 0.0, 0
-    with _output(given.out) as write:
-        if given.proba:
-            write("\t".join(named(c) for c in model.classes_) + "\n")
+    rows = open_source(args.file, args, schema=schema, target=False)
+    is_terminal = sys.stdout.isatty() and not args.out
+    format_class, loss, count = _class_formatter(is_terminal), 0.0, 0
+    with _output(args.out) as write:
+        if args.proba:
+            write("\t".join(format_class(c) for c in model.classes_) + "\n")
         for chunk in rows:
-            lines = _lines(model, chunk.X, given.proba, named)
-            write(_with_blanks(lines, chunk.skipped) if given.on_bad == "blank" else lines)
+            lines = _format_predictions(model, chunk.X, args.proba, format_class)
+            write(_insert_blanks(lines, chunk.skipped) if args.on_bad == "blank" else lines)
             if chunk.targets is not None and not isinstance(chunk.targets, tuple):
-                found = losses(model, chunk.X, chunk.targets)
-                total += float(np.nansum(found))
-                count += int((~np.isnan(found)).sum())
-        if given.on_bad == "blank":
+                row_losses = losses(model, chunk.X, chunk.targets)
+                loss += float(np.nansum(row_losses))
+                count += int((~np.isnan(row_losses)).sum())
+        if args.on_bad == "blank":
             write("\n" * rows.skipped_last)
     for text in rows.notes:
-        note(text)
+        print_note(text)
     if rows.bad.count:
-        _tell_bad(rows.bad, given.on_bad == "blank")
+        _print_bad_lines(rows.bad, args.on_bad == "blank")
     if count:
-        share = hasattr(model, "classes_")
-        mean = total / count
-        said = f"error {mean:.2%}" if share else f"mean squared error {mean:.6g}"
-        note(f"{said} on {count:,} rows with a target")
+        mean = loss / count
+        is_classifier = hasattr(model, "classes_")
+        error = f"error {mean:.2%}" if is_classifier else f"mean squared error {mean:.6g}"
+        print_note(f"{error} on {count:,} rows with a target")
 
 
 @contextlib.contextmanager
 def _output(path):
-    """Standard output, or a file that appears when it is whole."""
+    """Return a function that writes text to standard output, or to a file that ends complete."""
     if not path:
         yield sys.stdout.write
         return
@@ -62,52 +63,52 @@ def _output(path):
         yield lambda text: file.write(text.encode())
 
 
-def _with_blanks(lines: str, skipped: tuple[int, ...]) -> str:
-    """Lines of predictions with an empty one for each bad line, after so many of them."""
+def _insert_blanks(lines: str, skipped: tuple[int, ...]) -> str:
+    """Insert an empty line for each bad one; `skipped` counts the good lines before each."""
     if not skipped:
         return lines
-    listed = lines.splitlines(keepends=True)
-    for at in reversed(skipped):
-        listed.insert(at, "\n")
-    return "".join(listed)
+    split = lines.splitlines(keepends=True)
+    for k in reversed(skipped):
+        split.insert(k, "\n")
+    return "".join(split)
 
 
-def _tell_bad(bad: Bad, blank: bool) -> None:
-    """Say which lines have no prediction, the first of many."""
+def _print_bad_lines(bad: Bad, blank: bool) -> None:
+    """Print which lines have no prediction, the first ones in full."""
     has = "an empty line" if blank else "no line (--on-bad blank writes an empty one)"
-    note(f"{bad.count:,} bad lines were skipped; each has {has} in the output:")
+    print_note(f"{bad.count:,} bad lines were skipped; each has {has} in the output:")
     for message in bad.first:
-        complain(f"  {message}")
+        print_error(f"  {message}")
     if bad.count > len(bad.first):
-        complain(f"  and {bad.count - len(bad.first):,} more")
+        print_error(f"  and {bad.count - len(bad.first):,} more")
 
 
-def _named(seen: bool):
-    """A function that writes a class: odd characters as escapes on a terminal, few in a file."""
-    safe = for_terminal if seen else for_line
-    return functools.cache(lambda value: safe(label(value)))
+def _class_formatter(is_terminal: bool):
+    """Return a function from a class to text; a terminal needs more characters escaped."""
+    escape = for_terminal if is_terminal else for_line
+    return functools.cache(lambda value: escape(label(value)))
 
 
-def _lines(model, X, proba: bool, named) -> str:
-    """Predictions as text."""
+def _format_predictions(model, X, proba: bool, format_class) -> str:
+    """Return predictions or probabilities as text, one line a row."""
     if proba:
         return "".join(
             "\t".join(f"{p:.9g}" for p in row) + "\n" for row in model.predict_proba(X).tolist()
         )
-    guess = model.predict(X)
-    if guess.ndim > 1:
+    predictions = model.predict(X)
+    if predictions.ndim > 1:
+        outputs = range(predictions.shape[1])
         names = [
-            named(c)
-            for c in (
-                model.reading_.get("labels") or getattr(model, "classes_", range(guess.shape[1]))
-            )
+            format_class(c)
+            for c in (model.reading_.get("labels") or getattr(model, "classes_", outputs))
         ]
         if hasattr(model, "classes_"):
             return "".join(
                 ",".join(name for name, on in zip(names, row, strict=True) if on) + "\n"
-                for row in guess.tolist()
+                for row in predictions.tolist()
             )
-        return "".join("\t".join(repr(v) for v in row) + "\n" for row in guess.tolist())
+        return "".join("\t".join(repr(v) for v in row) + "\n" for row in predictions.tolist())
     return "".join(
-        f"{named(v) if hasattr(model, 'classes_') else repr(v)}\n" for v in guess.tolist()
+        f"{format_class(v) if hasattr(model, 'classes_') else repr(v)}\n"
+        for v in predictions.tolist()
     )

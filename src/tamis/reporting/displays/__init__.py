@@ -1,1 +1,1 @@
-"""Figures: one file of Displays a method."""
+"""Figures in matplotlib: `base` holds the class `Display`, the other files one method each."""

@@ -1,29 +1,24 @@
-"""Figures of structured selections: groups along the strength of the penalty, and features by
-tasks.
-"""
+"""Figures of structured models: groups along the strength of the penalty, features by tasks."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamis.reporting.displays.drawing import DASHED, Ax, Display, Names, looks
-
-MOST = 10  # groups that get a name and a colour
+from tamis.reporting.displays.base import DASHED, Display, OptionalAxes, OptionalNames, style
 
 
 class GroupPathDisplay(
     Display,
-    shows="a path of groups",
-    of="GroupLassoClassifierCV or GroupLassoRegressorCV",
+    content="a path of groups",
+    estimators="GroupLassoClassifierCV or GroupLassoRegressorCV",
     drawn_by="`plot`",
 ):
-    """Norm of every group of weights along the strength of the penalty, with the strength that was
-    chosen.
+    """Norm of every group of weights along the strength of the penalty, with the chosen strength.
 
     Use `from_estimator` with a model tuned by cross-validation, or the arrays of the method `path`
-    of a group lasso. It shows in which order whole groups come in as the penalty falls, and which
-    of them the chosen strength keeps.
+    of a group lasso. It shows in which order groups enter as the penalty decreases, and which
+    groups the chosen strength keeps.
 
     Parameters
     ----------
@@ -32,7 +27,7 @@ class GroupPathDisplay(
     group_norm : array-like of shape (n_alphas, n_groups)
         Norm of each group's weights at each strength.
     chosen : float or None, default=None
-        The strength that was chosen.
+        The chosen strength.
     group_names : list of str or None, default=None
         Names of the groups; None numbers them.
 
@@ -40,15 +35,15 @@ class GroupPathDisplay(
     ----------
     {axes}
     lines_ : list of matplotlib Line2D
-        The curves of the groups that ever have a weight, the largest at the smallest strength
-        first.
+        The curves of the groups that have a weight at some strength, in order of their norm at
+        the smallest strength.
     chosen_line_ : matplotlib Line2D or None
         The mark of the chosen strength.
 
     See Also
     --------
     GroupLassoClassifierCV : Has such a path.
-    TaskMatrixDisplay : Features by tasks.
+    TaskMatrixDisplay : Weights of features by tasks.
 
     Examples
     --------
@@ -69,7 +64,7 @@ class GroupPathDisplay(
         alpha: ArrayLike,
         group_norm: ArrayLike,
         chosen: float | None = None,
-        group_names: Names = None,
+        group_names: OptionalNames = None,
     ):
         self.alpha = np.asarray(alpha, dtype=float).ravel()
         self.group_norm = np.asarray(group_norm, dtype=float)
@@ -86,41 +81,50 @@ class GroupPathDisplay(
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, group_names: Names = None, ax: Ax = None, **kwargs: Any
+        cls,
+        estimator: Any,
+        *,
+        group_names: OptionalNames = None,
+        ax: OptionalAxes = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the path of a fitted model.
 
         Parameters
         ----------
         group_names : list of str or None, default=None
-            Names of the groups; None takes the column's name for groups of one column, and numbers
-            for others.
+            Names of the groups; None takes the name of the column for groups of one column, and
+            numbers for other groups.
         """
-        path = cls._held(estimator, "path_")
+        path = cls._fitted_attribute(estimator, "path_")
         if not isinstance(path, dict) or "group_norm" not in path:
-            raise cls._refusal(estimator)
+            raise cls._unsupported_error(estimator)
         names = getattr(estimator, "feature_names_in_", None)
         if group_names is None and names is not None:
             group_names = [
                 str(names[g[0]]) if len(g) == 1 else f"group {k}"
                 for k, g in enumerate(estimator.feature_groups_)
             ]
-        shown = {"chosen": estimator.alpha_, "group_names": group_names}
-        return cls(alpha=path["alpha"], group_norm=path["group_norm"], **shown).plot(
-            ax=ax, **kwargs
+        display = cls(
+            alpha=path["alpha"],
+            group_norm=path["group_norm"],
+            chosen=estimator.alpha_,
+            group_names=group_names,
         )
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
-        shown = np.flatnonzero(self.group_norm.any(axis=0))
-        last = self.group_norm[np.argmin(self.alpha), shown] if len(shown) else shown
+        ax = self._set_axes(ax)
+        groups = np.flatnonzero(self.group_norm.any(axis=0))
+        last = self.group_norm[np.argmin(self.alpha), groups] if len(groups) else groups
         self.lines_ = []
-        for rank, g in enumerate(shown[np.argsort(-last, kind="stable")]):
+        for rank, g in enumerate(groups[np.argsort(-last, kind="stable")]):
             name = f"group {g}" if self.group_names is None else str(self.group_names[g])
-            look: dict = {"color": f"C{rank}", "label": name}
-            look = looks(kwargs, **(look if rank < MOST else {"color": "0.8", "zorder": 1}))
-            self.lines_ += ax.plot(self.alpha, self.group_norm[:, g], **look)
+            named: dict = {"color": f"C{rank}", "label": name}
+            # matplotlib has ten colours, so further groups are grey.
+            options = style(kwargs, **(named if rank < 10 else {"color": "0.8", "zorder": 1}))
+            self.lines_ += ax.plot(self.alpha, self.group_norm[:, g], **options)
         self.chosen_line_ = None
         if self.chosen is not None:
             label = f"alpha = {self.chosen:.3g}"
@@ -135,14 +139,14 @@ class GroupPathDisplay(
 
 class TaskMatrixDisplay(
     Display,
-    shows="weights of several tasks",
-    of="MultiTaskClassifier, MultiTaskRegressor or an online one",
+    content="weights of several tasks",
+    estimators="MultiTaskClassifier, MultiTaskRegressor or an online one",
     drawn_by="`imshow`",
 ):
-    """Weights of features (rows) by tasks (columns): who uses what.
+    """Weights of features (rows) by tasks (columns).
 
-    Use `from_estimator`. Rows that are filled through are features that all tasks share; gaps in
-    them are tasks that dropped one.
+    Use `from_estimator`. A row without gaps is a feature that all tasks use; a gap is a task that
+    does not use it.
 
     Parameters
     ----------
@@ -157,11 +161,11 @@ class TaskMatrixDisplay(
     ----------
     {axes}
     image_ : matplotlib AxesImage
-        The matrix; weights that are exactly 0 are left out.
+        The matrix; weights that are exactly 0 are masked.
     colorbar_ : matplotlib Colorbar
-        What the colours mean.
+        The colour bar.
     features_ : ndarray of int
-        Features that are shown: those that some task keeps, the largest row first.
+        The features of the rows: those that some task keeps, in order of their norm.
 
     See Also
     --------
@@ -182,7 +186,11 @@ class TaskMatrixDisplay(
     """
 
     def __init__(
-        self, *, weights: ArrayLike, task_names: Names = None, feature_names: Names = None
+        self,
+        *,
+        weights: ArrayLike,
+        task_names: OptionalNames = None,
+        feature_names: OptionalNames = None,
     ):
         self.weights = np.asarray(weights, dtype=float)
         if self.weights.ndim != 2:
@@ -193,33 +201,33 @@ class TaskMatrixDisplay(
         self.task_names, self.feature_names = task_names, feature_names
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Ax = None, **kwargs: Any) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw the weights of a fitted multi-task model."""
-        tasks = cls._held(estimator, "tasks_")
+        tasks = cls._fitted_attribute(estimator, "tasks_")
         weights = np.reshape(estimator.coef_, (len(tasks), -1, estimator.n_features_in_))
         if weights.shape[1] == 1:
             weights = weights[:, 0]
-        else:  # several outputs a task: their norm
+        else:  # several outputs in each task: their norm
             weights = np.sqrt((weights**2).sum(axis=1))
         names = getattr(estimator, "feature_names_in_", None)
-        return cls(weights=weights, task_names=[str(t) for t in tasks], feature_names=names).plot(
-            ax=ax, **kwargs
-        )
+        task_names = [str(task) for task in tasks]
+        display = cls(weights=weights, task_names=task_names, feature_names=names)
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
-        sizes = np.sqrt((self.weights**2).sum(axis=0))
-        order = np.argsort(-sizes, kind="stable")
-        self.features_ = order[sizes[order] > 0.0]
-        shown = self.weights[:, self.features_].T
-        limit = float(np.abs(shown).max(initial=0.0)) or 1.0
-        look = looks(
+        ax = self._set_axes(ax)
+        norms = np.sqrt((self.weights**2).sum(axis=0))
+        order = np.argsort(-norms, kind="stable")
+        self.features_ = order[norms[order] > 0.0]
+        matrix = self.weights[:, self.features_].T
+        limit = float(np.abs(matrix).max(initial=0.0)) or 1.0
+        options = style(
             kwargs, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
         )
-        shown = shown if shown.size else np.zeros((1, max(len(self.weights), 1)))
-        self.image_ = ax.imshow(np.ma.masked_equal(shown, 0.0), **look)
-        ax.set_facecolor("0.85")  # a weight that is exactly 0 is a hole
+        matrix = matrix if matrix.size else np.zeros((1, max(len(self.weights), 1)))
+        self.image_ = ax.imshow(np.ma.masked_equal(matrix, 0.0), **options)
+        ax.set_facecolor("0.85")  # shown where a weight is exactly 0
         self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
         ax.set(xlabel="task", ylabel="feature")
         if 0 < len(self.features_) <= 40:

@@ -1,4 +1,4 @@
-"""Figure of the weights of kernels: columns against kinds."""
+"""The figure of kernel weights: columns by kinds of kernels."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -7,27 +7,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tamis.methods.multiple_kernels.matrices.kinds import Kernel
-from tamis.reporting.displays.drawing import Ax, Display, looks, one_output
+from tamis.reporting.displays.base import Display, OptionalAxes, select_output, style
 
 
 class KernelWeightsDisplay(
     Display,
-    shows="weights of kernels",
-    of="GMKLClassifier or GMKLRegressor",
+    content="weights of kernels",
+    estimators="GMKLClassifier or GMKLRegressor",
     drawn_by="`pcolormesh`",
 ):
-    """Weights of the kernels of a model: what each kernel looks at, against its kind.
+    """Weights of the kernels of a model: the columns of each kernel by its kind.
 
-    Use `from_estimator`. It shows which columns matter, alone or all together, and in which way:
-    narrow Gaussians are wiggly effects, wide ones and low degrees smooth ones. Empty cells have
-    weight 0.
+    Use `from_estimator`. It shows which columns matter, alone or together, and how: narrow
+    Gaussians stand for wiggly effects, wide ones and low degrees for smooth effects. Empty cells
+    have weight 0.
 
     Parameters
     ----------
     weights : array-like of shape (n_rows, n_kinds)
         Weights; nan where there is no such kernel.
     rows : list of str of length n_rows
-        What the kernels look at: "all", a column, or a group of columns.
+        Columns of the kernels: "all", a column, or a group of columns.
     kinds : list of str of length n_kinds
         Kinds of kernels.
 
@@ -65,28 +65,36 @@ class KernelWeightsDisplay(
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, output: int = 0, max_rows: int = 30, ax: Ax = None, **kwargs: Any
+        cls,
+        estimator: Any,
+        *,
+        output: int = 0,
+        max_rows: int = 30,
+        ax: OptionalAxes = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the weights of a fitted model.
 
         Parameters
         ----------
         max_rows : int, default=30
-            Most rows of the figure; those of the largest weights stay.
+            Largest number of rows in the figure; those with the largest weights are drawn.
         """
-        weights = one_output(np.atleast_2d(cls._held(estimator, "kernel_weights_")), output)
+        weights = select_output(
+            np.atleast_2d(cls._fitted_attribute(estimator, "kernel_weights_")), output
+        )
         return cls(**_table(estimator, weights, max_rows)).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
-        shown = np.ma.masked_where(~(self.weights > 0.0), self.weights)
-        look = looks(kwargs, cmap="viridis_r", vmin=0.0, edgecolors="white", linewidth=0.8)
-        self.image_ = ax.pcolormesh(shown, **look)
-        turned = (
-            {} if len(self.kinds) <= 4 else looks(rotation=60, ha="right", rotation_mode="anchor")
+        ax = self._set_axes(ax)
+        positive = np.ma.masked_where(~(self.weights > 0.0), self.weights)
+        options = style(kwargs, cmap="viridis_r", vmin=0.0, edgecolors="white", linewidth=0.8)
+        self.image_ = ax.pcolormesh(positive, **options)
+        rotation = (
+            {} if len(self.kinds) <= 4 else style(rotation=60, ha="right", rotation_mode="anchor")
         )
-        ax.set_xticks(np.arange(len(self.kinds)) + 0.5, self.kinds, **turned)
+        ax.set_xticks(np.arange(len(self.kinds)) + 0.5, self.kinds, **rotation)
         ax.set_yticks(np.arange(len(self.rows)) + 0.5, self.rows)
         ax.set_ylim(len(self.rows), 0)
         ax.tick_params(length=0)
@@ -95,25 +103,27 @@ class KernelWeightsDisplay(
 
 
 def _table(estimator, weights: np.ndarray, max_rows: int) -> dict:
-    """Weights by what kernels look at and by kind; the rows of the largest weights, in the order in
-    which they come.
+    """Return weights by columns and kind, as arguments of the display.
+
+    Of more than `max_rows` rows those with the largest weights remain, in their order.
     """
-    places = [
-        _place(kernel, name)
+    cells = [
+        _columns_and_kind(kernel, name)
         for kernel, name in zip(estimator._rows.kernels, estimator.kernel_names_, strict=True)
     ]
-    rows, kinds = (list(dict.fromkeys(place[k] for place in places)) for k in (0, 1))
+    rows, kinds = (list(dict.fromkeys(cell[k] for cell in cells)) for k in (0, 1))
     table = np.full((len(rows), len(kinds)), np.nan)
-    for weight, (row, kind) in zip(weights, places, strict=True):
-        at = rows.index(row), kinds.index(kind)
-        table[at] = np.nansum([table[at], weight])
-    kept = np.sort(np.argsort(-np.nan_to_num(table).max(axis=1), kind="stable")[:max_rows])
-    return {"weights": table[kept], "rows": [rows[k] for k in kept], "kinds": kinds}
+    for weight, (row, kind) in zip(weights, cells, strict=True):
+        index = rows.index(row), kinds.index(kind)
+        table[index] = np.nansum([table[index], weight])
+    row_weights = np.nan_to_num(table).max(axis=1)
+    largest = np.sort(np.argsort(-row_weights, kind="stable")[:max_rows])
+    return {"weights": table[largest], "rows": [rows[k] for k in largest], "kinds": kinds}
 
 
-def _place(kernel, name: str) -> tuple[str, str]:
-    """What a kernel looks at, and its kind."""
+def _columns_and_kind(kernel, name: str) -> tuple[str, str]:
+    """Return the names of a kernel's columns and of its kind."""
     if not isinstance(kernel, Kernel):
         return name, "kernel"
-    word = "width" if kernel.kind == "gaussian" else "degree"
-    return kernel.label, f"{word} {kernel.parameter:g}"
+    parameter = "width" if kernel.kind == "gaussian" else "degree"
+    return kernel.label, f"{parameter} {kernel.parameter:g}"

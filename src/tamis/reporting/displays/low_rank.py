@@ -1,6 +1,4 @@
-"""Figures of low-rank models: singular values with the error left, and the path of the rank-one
-lasso.
-"""
+"""Figures of low-rank models: singular values, and the path of the rank-one lasso."""
 
 from typing import Any, Self
 
@@ -8,31 +6,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tamis.methods.low_rank_lasso.rank_one import RankOneLasso
-from tamis.reporting.displays.drawing import (
+from tamis.reporting.displays.base import (
     ACCENT,
     OTHER,
     SOFT,
-    Ax,
     Axes,
     Display,
-    Names,
+    OptionalAxes,
+    OptionalNames,
     as_arrays,
-    label_counts,
-    looks,
+    format_count_axis,
+    style,
 )
 
 
 class SingularValueDisplay(
     Display,
-    shows="singular values",
-    of="LowRankFactorization, LowRankLasso, LowRankClassifier or RankOneLasso",
+    content="singular values",
+    estimators="LowRankFactorization, LowRankLasso, LowRankClassifier or RankOneLasso",
     drawn_by="`plot`",
 ):
-    """Singular values of a low-rank factorisation, and between which bounds the largest value that
-    it leaves out lies.
+    """Singular values of a low-rank factorisation, with bounds of the largest value it leaves out.
 
-    A band far below the last value means that the rank holds the data; one as high as it means that
-    many more directions are as large.
+    A band far below the last value means that the rank is sufficient for the data. A band at the
+    height of the last value means that many more directions are as large.
 
     Parameters
     ----------
@@ -51,7 +48,7 @@ class SingularValueDisplay(
 
     See Also
     --------
-    LowRankFactorization : Makes them.
+    LowRankFactorization : Has singular values.
 
     References
     ----------
@@ -74,42 +71,41 @@ class SingularValueDisplay(
         self.lower, self.upper = float(lower), float(upper)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Ax = None, **kwargs: Any) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw the values of a fitted factorisation, or of a model that has one."""
         factors = getattr(estimator, "factorization_", estimator)
-        values = cls._held(factors, "S_")
-        return cls(values=values, lower=factors.error_lower_, upper=factors.error_upper_).plot(
-            ax=ax, **kwargs
-        )
+        values = cls._fitted_attribute(factors, "S_")
+        display = cls(values=values, lower=factors.error_lower_, upper=factors.error_upper_)
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
-        look = looks(kwargs, marker=".", color=ACCENT, label="singular values")
-        (self.line_,) = ax.plot(np.arange(1, len(self.values) + 1), self.values, **look)
-        band = looks(alpha=0.35, linewidth=1.0, label="largest left out (bounds)")
+        ax = self._set_axes(ax)
+        options = style(kwargs, marker=".", color=ACCENT, label="singular values")
+        (self.line_,) = ax.plot(np.arange(1, len(self.values) + 1), self.values, **options)
+        band = style(alpha=0.35, linewidth=1.0, label="largest left out (bounds)")
         self.band_ = ax.axhspan(self.lower, self.upper, color=OTHER, **band)
         ax.set(xlabel="component", ylabel="singular value")
         ax.set_ylim(0.0, 1.05 * max([self.upper, *self.values]))
-        label_counts(ax.xaxis)
+        format_count_axis(ax.xaxis)
         ax.legend(frameon=False)
         return self
 
 
 class RankOnePathDisplay(
-    Display, shows="a path", way_out="Pass a RankOneLasso.", drawn_by="`plot`"
+    Display, content="a path", way_out="Pass a RankOneLasso.", drawn_by="`plot`"
 ):
-    """Weights of the rank-one lasso over the price of the L1 norm.
+    """Weights of the rank-one lasso along alpha, the strength of the L1 penalty.
 
-    Columns come in one by one as the price falls, those of the largest loading first, and all keep
-    the side of their loading.
+    Columns enter one by one as alpha decreases, those of the largest loading first. Each weight has
+    the sign of its loading.
 
     Parameters
     ----------
     alphas : array-like of shape (n_alphas,)
-        Prices of the L1 norm.
+        Strengths of the L1 penalty.
     weights : array-like of shape (n_alphas, n_features)
-        Weights at each price.
+        Weights at each strength.
     names : sequence of str or None, default=None
         Names of the columns.
 
@@ -117,11 +113,11 @@ class RankOnePathDisplay(
     ----------
     {axes}
     lines_ : list of matplotlib Line2D
-        One for each column that comes in.
+        One for each column that enters.
 
     See Also
     --------
-    RankOneLasso : Makes them.
+    RankOneLasso : Has such a path.
 
     References
     ----------
@@ -139,13 +135,13 @@ class RankOnePathDisplay(
     (100, 3)
     """
 
-    def __init__(self, *, alphas: ArrayLike, weights: ArrayLike, names: Names = None):
+    def __init__(self, *, alphas: ArrayLike, weights: ArrayLike, names: OptionalNames = None):
         (self.alphas,) = as_arrays(alphas=alphas)
         self.weights = np.asarray(weights, dtype=float)
         if self.weights.ndim != 2 or len(self.weights) != len(self.alphas):
             raise ValueError(
-                f"weights of shape {self.weights.shape} do not fit {len(self.alphas)} alphas. Give "
-                "one row an alpha."
+                f"weights of shape {self.weights.shape} do not fit {len(self.alphas)} alphas. Pass "
+                "one row for each alpha."
             )
         self.names = None if names is None else [str(name) for name in names]
 
@@ -157,8 +153,8 @@ class RankOnePathDisplay(
         estimator: Any = None,
         *,
         alphas: ArrayLike | None = None,
-        names: Names = None,
-        ax: Ax = None,
+        names: OptionalNames = None,
+        ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
         """Compute the path of one target and draw it.
@@ -168,51 +164,51 @@ class RankOnePathDisplay(
         y : array-like of shape (n_samples,)
             Target.
         estimator : RankOneLasso or None, default=None
-            Its settings; None is the defaults.
+            The model; None takes one with default parameters.
         alphas : array-like or None, default=None
-            Prices; None chooses them.
+            Strengths; None chooses them.
         names : sequence of str or None, default=None
             Names of the columns.
         """
         estimator = RankOneLasso() if estimator is None else estimator
         if not hasattr(estimator, "path"):
-            raise cls._refusal(estimator)
+            raise cls._unsupported_error(estimator)
         alphas, weights, _ = estimator.path(X, y, alphas)
         return cls(alphas=alphas, weights=weights, names=names).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, *, top: int = 8, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, *, top: int = 8, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters
         ----------
         top : int, default=8
-            Columns to name, the heaviest at the last price.
+            Number of columns to name, those of the largest weight at the smallest alpha.
         """
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         last = self.weights[int(self.alphas.argmin())]
-        heaviest = np.argsort(-np.abs(last), kind="stable")[:top]
+        largest = np.argsort(-np.abs(last), kind="stable")[:top]
         self.lines_ = []
         for column in np.flatnonzero(self.weights.any(axis=0)):
-            colour, width, alpha = (ACCENT, 1.4, 1.0) if column in heaviest else (SOFT, 0.6, 0.5)
-            look = looks(kwargs, color=colour, linewidth=width, alpha=alpha)
-            self.lines_ += ax.plot(self.alphas, self.weights[:, column], **look)
+            colour, width, alpha = (ACCENT, 1.4, 1.0) if column in largest else (SOFT, 0.6, 0.5)
+            options = style(kwargs, color=colour, linewidth=width, alpha=alpha)
+            self.lines_ += ax.plot(self.alphas, self.weights[:, column], **options)
         ax.set(xscale="log", xlabel="alpha", ylabel="weight")
-        ax.invert_xaxis()  # columns come in from left to right
+        ax.invert_xaxis()  # columns enter from left to right
         if self.names is not None:
-            _name_ends(ax, self.alphas.min(), last, heaviest, self.names)
+            _annotate_ends(ax, self.alphas.min(), last, largest, self.names)
         return self
 
 
-def _name_ends(
+def _annotate_ends(
     ax: Axes, end: float, heights: np.ndarray, columns: np.ndarray, names: list[str]
 ) -> None:
-    """Names at the right end, the heaviest first; one that would lie on another is left out."""
-    room = 0.045 * np.ptp(heights)
-    taken: list[float] = []
+    """Write the names of columns at the right end, in order; leave out names that would overlap."""
+    min_distance = 0.045 * np.ptp(heights)
+    occupied: list[float] = []
     for column in columns[heights[columns] != 0.0]:
         height = heights[column]
-        if all(abs(height - place) > room for place in taken):
-            taken.append(height)
-            place = looks(xytext=(4, 0), textcoords="offset points", annotation_clip=False)
-            ax.annotate(names[column], (end, height), va="center", fontsize="small", **place)
+        if all(abs(height - other) > min_distance for other in occupied):
+            occupied.append(height)
+            offset = style(xytext=(4, 0), textcoords="offset points", annotation_clip=False)
+            ax.annotate(names[column], (end, height), va="center", fontsize="small", **offset)
     ax.set_xlim(right=end)

@@ -1,4 +1,4 @@
-"""Figures of a selection: error by size, how often each feature was selected, and which pixels."""
+"""Figures of a selection: error by size, selection probabilities, and importances of pixels."""
 
 from typing import Any, Self
 
@@ -7,50 +7,50 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.reporting.displays.drawing import (
+from tamis.reporting.displays.base import (
     ACCENT,
     DASHED,
     DOTTED,
     OTHER,
     SOFT,
-    Ax,
     Display,
+    OptionalAxes,
     as_arrays,
-    label_counts,
-    looks,
-    one_output,
+    format_count_axis,
+    select_output,
+    style,
 )
-from tamis.reporting.page.material import Selection, importance_of, selection_of
-from tamis.reporting.page.sizes import error_name, size_paths
+from tamis.reporting.page.held_out_error import error_name, size_paths
+from tamis.reporting.page.plot_data import Selection, model_importance, read_selection
 
 
 class SelectionPathDisplay(
     Display,
-    shows="held-out errors by size",
-    of="SieveClassifier or SieveRegressor",
-    way_out="A sieve that chose its size itself (n_features_to_select='auto') has them.",
+    content="held-out errors by size",
+    estimators="SieveClassifier or SieveRegressor",
+    way_out="A sieve that chose its size (n_features_to_select='auto') has them.",
     drawn_by="`plot`",
 ):
-    """Held-out error of a sieve by the number of features kept, with the size that was chosen.
+    """Held-out error of a sieve by the number of features kept, with the chosen size.
 
-    Use `from_estimator`. It shows whether the chosen size lies at a clear bend or on a plain, what
-    a few features more or less would cost, and how far all of them are from the prior, which needs
-    none.
+    Use `from_estimator`. It shows whether the error changes clearly at the chosen size or is flat
+    around it, what a few features more or less would cost, and how far all sizes are from the
+    prior, which uses no feature.
 
     Parameters
     ----------
     n_features : array-like of shape (n_sizes,)
-        Sizes of the ladder. 0, which has no place on a logarithmic axis, is left out.
+        Sizes. The plot leaves 0 out, since its axis is logarithmic.
     error : array-like of shape (n_sizes,)
-        Error on rows not trained on, at each size.
+        Held-out error at each size.
     standard_error : array-like of shape (n_sizes,) or None, default=None
-        Its standard error, drawn as a band to both sides.
+        Standard error of the error, drawn as a band to both sides.
     baseline_error : float or None, default=None
         Error of the prior alone, drawn as a horizontal line.
     chosen : int or None, default=None
-        The size that was chosen; 0 if none is better than the prior.
+        The chosen size; 0 if no size is better than the prior.
     error_name : str, default="held-out error"
-        What the error is, for the axis.
+        Name of the error, for the axis.
     estimator_name : str or None, default=None
         Name of the model, for the legend.
 
@@ -64,7 +64,7 @@ class SelectionPathDisplay(
     baseline_line_ : matplotlib Line2D or None
         The error of the prior.
     chosen_line_ : matplotlib Line2D or None
-        The mark of the chosen size, if it is not 0.
+        The mark of the chosen size, unless that is 0.
 
     See Also
     --------
@@ -93,11 +93,11 @@ class SelectionPathDisplay(
         error_name: str = "held-out error",
         estimator_name: str | None = None,
     ):
-        given = {} if standard_error is None else {"standard_error": standard_error}
-        self.n_features, self.error, *spread = as_arrays(
-            n_features=n_features, error=error, **given
+        optional = {} if standard_error is None else {"standard_error": standard_error}
+        self.n_features, self.error, *standard_errors = as_arrays(
+            n_features=n_features, error=error, **optional
         )
-        self.standard_error = spread[0] if spread else None
+        self.standard_error = standard_errors[0] if standard_errors else None
         self.baseline_error, self.chosen = baseline_error, chosen
         self.error_name, self.estimator_name = error_name, estimator_name
 
@@ -108,15 +108,15 @@ class SelectionPathDisplay(
         *,
         output: int = 0,
         name: str | None = None,
-        ax: Ax = None,
+        ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the path of a fitted sieve."""
         check_is_fitted(estimator)
         paths = size_paths(estimator)
         if not paths:
-            raise cls._refusal(estimator)
-        path = one_output(paths, output)
+            raise cls._unsupported_error(estimator)
+        path = select_output(paths, output)
         return cls(
             n_features=path.sizes,
             error=path.error,
@@ -127,17 +127,20 @@ class SelectionPathDisplay(
             estimator_name=type(estimator).__name__,
         ).plot(ax=ax, name=name, **kwargs)
 
-    def plot(self, ax: Ax = None, *, name: str | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         name = self.estimator_name if name is None else name
-        look = looks(kwargs, color=ACCENT, marker="o", markersize=3.5, label=name)
-        some = self.n_features > 0.0
-        sizes, error = self.n_features[some], self.error[some]
-        (self.line_,) = ax.plot(sizes, error, **look)
+        options = style(kwargs, color=ACCENT, marker="o", markersize=3.5, label=name)
+        is_positive = self.n_features > 0.0
+        sizes, error = self.n_features[is_positive], self.error[is_positive]
+        (self.line_,) = ax.plot(sizes, error, **options)
         self.fill_between_ = self.baseline_line_ = self.chosen_line_ = None
         if self.standard_error is not None:
-            low, high = error - self.standard_error[some], error + self.standard_error[some]
+            low, high = (
+                error - self.standard_error[is_positive],
+                error + self.standard_error[is_positive],
+            )
             band: dict[str, Any] = {"color": self.line_.get_color(), "alpha": 0.15, "linewidth": 0}
             self.fill_between_ = ax.fill_between(sizes, low, high, **band)
         if self.baseline_error is not None:
@@ -147,35 +150,34 @@ class SelectionPathDisplay(
             label = f"{self.chosen:,} chosen"
             self.chosen_line_ = ax.axvline(self.chosen, **DASHED, label=label)
         ax.set(xscale="log", xlabel="features kept", ylabel=self.error_name)
-        label_counts(ax.xaxis)
+        format_count_axis(ax.xaxis)
         ax.legend(frameon=False)
         return self
 
 
 class SelectionProbabilityDisplay(
     Display,
-    shows="selection probabilities",
-    way_out="Put it into a StabilitySelector to find them.",
+    content="selection probabilities",
+    way_out="Pass it to a StabilitySelector, which estimates them.",
     drawn_by="`plot`, for the points of the kept features",
 ):
-    """Selection probability of each feature, the highest first, with the threshold where there is
-    one.
+    """Selection probability of each feature, the highest first, with the threshold if there is one.
 
-    Use `from_estimator`. Kept features are filled, others hollow. A gap between the two is a clear
-    selection; probabilities that fall slowly through the threshold say that a little chance would
-    have given other features. Where importances are known, as those of a sieve, kept features come
-    first, the most important first: low points among them are features to doubt.
+    Use `from_estimator`. Points of kept features are filled, others are hollow. A gap between the
+    two means a clear selection. If the probabilities decrease slowly through the threshold, other
+    features could have been selected by chance. If importances are known, as for a sieve, kept
+    features come first, the most important first; low points among them are doubtful features.
 
     Parameters
     ----------
     probability : array-like of shape (n_features,)
         Selection probability of each feature.
     kept : array-like of bool of shape (n_features,)
-        Which features were kept.
+        Mask of the kept features.
     threshold : float or None, default=None
-        Probability from which on features are kept.
+        Smallest probability of a kept feature.
     importance : array-like of shape (n_features,) or None, default=None
-        Importance of each feature, by which kept ones are ordered.
+        Importance of each feature; it orders the kept features.
 
     Attributes
     ----------
@@ -188,12 +190,12 @@ class SelectionProbabilityDisplay(
     See Also
     --------
     StabilitySelector : Selection by a threshold on such probabilities.
-    StabilizedSGDClassifier : Finds them along training.
+    StabilizedSGDClassifier : Estimates them during training.
 
     Notes
     -----
-    What the probability means is said at the model's `selection_probability_`. Of several outputs
-    the highest is shown. Features that were never selected are left out.
+    The model's `selection_probability_` explains what the probability means. For several outputs
+    the highest probability is drawn. Features that were never selected are left out.
 
     Examples
     --------
@@ -217,13 +219,15 @@ class SelectionProbabilityDisplay(
         threshold: float | None = None,
         importance: ArrayLike | None = None,
     ):
-        given = {} if importance is None else {"importance": importance}
-        self.probability, flags, *sizes = as_arrays(probability=probability, kept=kept, **given)
-        self.kept, self.threshold = flags.astype(bool), threshold
-        self.importance = sizes[0] if sizes else None
+        optional = {} if importance is None else {"importance": importance}
+        self.probability, mask, *importances = as_arrays(
+            probability=probability, kept=kept, **optional
+        )
+        self.kept, self.threshold = mask.astype(bool), threshold
+        self.importance = importances[0] if importances else None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Ax = None, **kwargs: Any) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw the selection probabilities of a fitted model.
 
         Parameters
@@ -233,24 +237,25 @@ class SelectionProbabilityDisplay(
             `StabilitySelector`.
         """
         check_is_fitted(estimator)
-        selection = selection_of(estimator)
+        selection = read_selection(estimator)
         if selection is None:
-            raise cls._refusal(estimator)
+            raise cls._unsupported_error(estimator)
         return cls(**selection._asdict()).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         ranked = Selection(self.probability, self.kept, self.threshold, self.importance).ranked()
-        rank, kept = np.arange(1, len(ranked) + 1), self.kept[ranked]
-        heights = self.probability[ranked]
-        plain: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
-        hollow = looks(plain, color=SOFT, markerfacecolor="none")
+        rank, is_kept = np.arange(1, len(ranked) + 1), self.kept[ranked]
+        probability = self.probability[ranked]
+        points: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
+        hollow = style(points, color=SOFT, markerfacecolor="none")
+        label = None if is_kept.all() else "not kept"
         (self.other_points_,) = ax.plot(
-            rank[~kept], heights[~kept], **hollow, label=None if kept.all() else "not kept"
+            rank[~is_kept], probability[~is_kept], **hollow, label=label
         )
-        filled = looks(plain | kwargs, color=ACCENT, label="kept")
-        (self.kept_points_,) = ax.plot(rank[kept], heights[kept], **filled)
+        filled = style(points | kwargs, color=ACCENT, label="kept")
+        (self.kept_points_,) = ax.plot(rank[is_kept], probability[is_kept], **filled)
         self.threshold_line_ = None
         if self.threshold is not None:
             label = f"threshold {self.threshold:g}"
@@ -258,14 +263,14 @@ class SelectionProbabilityDisplay(
         ax.set(xlabel="rank", ylabel="selection probability", ylim=(-0.03, 1.05))
         if len(ranked) > 30:
             ax.set_xscale("log")
-        label_counts(ax.xaxis)
+        format_count_axis(ax.xaxis)
         ax.legend(frameon=False)
         return self
 
 
 class PixelDisplay(
     Display,
-    shows="importances of pixels",
+    content="importances of pixels",
     way_out="Pass a model with feature_importances_ or coef_.",
     drawn_by="`scatter`",
 ):
@@ -279,17 +284,17 @@ class PixelDisplay(
     importances : array-like of shape (height, width)
         Importance of each pixel, 0 or more.
     background : array-like of shape (height, width) or None, default=None
-        Image below, as a mean of rows.
+        Image below the points, such as the mean of the rows.
 
     Attributes
     ----------
     {axes}
     points_ : matplotlib PathCollection
-        The chosen pixels.
+        The points of the pixels with an importance.
 
     See Also
     --------
-    SDist : Learns the metric.
+    SDist : Learns a metric with importances.
 
     References
     ----------
@@ -322,10 +327,10 @@ class PixelDisplay(
         shape: tuple[int, int],
         *,
         background: ArrayLike | None = None,
-        ax: Ax = None,
+        ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw for a fitted model of images.
+        """Draw the importances of a fitted model of images.
 
         Parameters
         ----------
@@ -335,32 +340,33 @@ class PixelDisplay(
         shape : pair of int
             Height and width of the images.
         background : array-like of shape (n_features,) or None, default=None
-            Image below, such as the mean of the rows.
+            Image below the points, such as the mean of the rows.
         """
-        sizes = getattr(estimator, "feature_importances_", None)
-        if sizes is None:
-            weights = np.atleast_2d(cls._held(estimator, "coef_"))
-            importance = importance_of(estimator, weights.shape)
-            sizes = np.abs(weights if importance is None else importance).sum(axis=0)
-        if len(sizes) != shape[0] * shape[1]:
+        importances = getattr(estimator, "feature_importances_", None)
+        if importances is None:
+            weights = np.atleast_2d(cls._fitted_attribute(estimator, "coef_"))
+            importance = model_importance(estimator, weights.shape)
+            importances = np.abs(weights if importance is None else importance).sum(axis=0)
+        if len(importances) != shape[0] * shape[1]:
             raise ValueError(
                 f"shape={tuple(shape)} has {shape[0] * shape[1]} pixels, but the model "
-                f"{len(sizes)} columns."
+                f"{len(importances)} columns."
             )
         image = None if background is None else np.asarray(background, dtype=float).reshape(shape)
-        return cls(importances=np.reshape(sizes, shape), background=image).plot(ax=ax, **kwargs)
+        display = cls(importances=np.reshape(importances, shape), background=image)
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         ax.spines[:].set_visible(False)
         image = np.zeros(self.importances.shape) if self.background is None else self.background
         ax.imshow(image, cmap="Greys", alpha=0.7)
         rows, columns = np.nonzero(self.importances)
-        sizes = self.importances[rows, columns]
-        areas = 4.0 + 140.0 * sizes / sizes.max(initial=1e-300)
-        look = looks(kwargs, s=areas, color=OTHER, alpha=0.75, edgecolor="white", linewidth=0.5)
-        self.points_ = ax.scatter(columns, rows, **look)
+        nonzero = self.importances[rows, columns]
+        areas = 4.0 + 140.0 * nonzero / nonzero.max(initial=1e-300)
+        options = style(kwargs, s=areas, color=OTHER, alpha=0.75, edgecolor="white", linewidth=0.5)
+        self.points_ = ax.scatter(columns, rows, **options)
         ax.set(xticks=[], yticks=[])
-        ax.set_xlabel(f"{len(sizes)} of {self.importances.size} pixels used")
+        ax.set_xlabel(f"{len(nonzero)} of {self.importances.size} pixels used")
         return self

@@ -1,4 +1,4 @@
-"""The figure of stability: agreement of every run with every other."""
+"""The figure of stability: agreement between runs."""
 
 from itertools import groupby
 from typing import Any, Self
@@ -7,16 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tamis.evaluation.comparison import Record
-from tamis.reporting.displays.drawing import Ax, Axes, Display, Names, looks
-from tamis.reporting.page.material import agreement_of
+from tamis.reporting.displays.base import Axes, Display, OptionalAxes, OptionalNames, style
+from tamis.reporting.page.plot_data import run_agreement
 from tamis.selection.agreement import agreements
-
-MEASURES = ("kappa", "jaccard")
 
 
 class StabilityDisplay(
     Display,
-    shows="the paths of a model",
+    content="the paths of a model",
     way_out="Fit it several times and pass the models to StabilityDisplay.from_supports.",
     drawn_by="`imshow`",
 ):
@@ -24,7 +22,7 @@ class StabilityDisplay(
 
     Use `from_record` for a comparison, `from_supports` for any runs, or `from_estimator` for the
     paths of a stabilized model. Blocks on the diagonal compare a method with itself: the darker,
-    the less its selection hangs on chance. Blocks beside it say whether two methods keep the same
+    the less its selection depends on chance. Other blocks show whether two methods keep the same
     features.
 
     Parameters
@@ -32,9 +30,9 @@ class StabilityDisplay(
     matrix : array-like of shape (n_runs, n_runs)
         Agreement of each pair of runs.
     labels : sequence of str or None, default=None
-        Method of each run; runs of one method stand together.
+        Method of each run; runs of one method must be neighbours.
     measure : str, default="kappa"
-        What the agreement is, for the colour bar.
+        Name of the measure of agreement, for the colour bar.
 
     Attributes
     ----------
@@ -44,7 +42,7 @@ class StabilityDisplay(
 
     See Also
     --------
-    compare : Makes a record; it needs ``keep_supports=True`` here.
+    compare : Makes a record, with ``keep_supports=True``.
     selection_kappa : The mean of such a matrix.
 
     References
@@ -61,7 +59,7 @@ class StabilityDisplay(
     [1.0, 0.66, 1.0, -0.02]
     """
 
-    def __init__(self, *, matrix: ArrayLike, labels: Names = None, measure: str = "kappa"):
+    def __init__(self, *, matrix: ArrayLike, labels: OptionalNames = None, measure: str = "kappa"):
         self.matrix = np.asarray(matrix, dtype=float)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(
@@ -70,14 +68,14 @@ class StabilityDisplay(
         self.labels = None if labels is None else [str(label) for label in labels]
         if self.labels is not None and len(self.labels) != len(self.matrix):
             raise ValueError(
-                f"labels has {len(self.labels)} entries for {len(self.matrix)} runs. Give one a "
-                "run."
+                f"labels has {len(self.labels)} entries for {len(self.matrix)} runs. Pass one "
+                "label for each run."
             )
         self.measure = measure
 
     @classmethod
     def from_record(
-        cls, record: Record, *, measure: str = "kappa", ax: Ax = None, **kwargs: Any
+        cls, record: Record, *, measure: str = "kappa", ax: OptionalAxes = None, **kwargs: Any
     ) -> Self:
         """Draw all runs of a comparison.
 
@@ -86,16 +84,17 @@ class StabilityDisplay(
         record : Record
             From ``compare(..., keep_supports=True)``.
         measure : {"kappa", "jaccard"}, default="kappa"
-            Cohen's kappa, which corrects for chance, or overlap over union.
+            Cohen's kappa, which corrects for chance, or intersection over union.
         """
         _check_measure(measure)
-        found = agreement_of(record, measure)
-        if found is None:
+        agreement = run_agreement(record, measure)
+        if agreement is None:
             raise ValueError(
                 "the record does not hold what the runs kept; make it with compare(..., "
                 "keep_supports=True)."
             )
-        return cls(matrix=found.matrix, labels=found.groups, measure=measure).plot(ax=ax, **kwargs)
+        display = cls(matrix=agreement.matrix, labels=agreement.groups, measure=measure)
+        return display.plot(ax=ax, **kwargs)
 
     @classmethod
     def from_supports(
@@ -103,9 +102,9 @@ class StabilityDisplay(
         supports: Any,
         *,
         n_features: int | None = None,
-        labels: Names = None,
+        labels: OptionalNames = None,
         measure: str = "kappa",
-        ax: Ax = None,
+        ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
         """Draw any runs.
@@ -113,8 +112,8 @@ class StabilityDisplay(
         Parameters
         ----------
         supports : array-like, sparse matrix or list
-            One run a row or entry, as for `selection_stability`: masks, index arrays, weights or
-            fitted models.
+            One row or entry for each run, as for `selection_stability`: masks, index arrays,
+            weights or fitted models.
         n_features : int or None, default=None
             Number of features; needed for index arrays only.
         labels : sequence of str or None, default=None
@@ -126,30 +125,30 @@ class StabilityDisplay(
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, measure: str = "kappa", ax: Ax = None, **kwargs: Any
+        cls, estimator: Any, *, measure: str = "kappa", ax: OptionalAxes = None, **kwargs: Any
     ) -> Self:
         """Draw the paths of a stabilized model.
 
         Parameters
         ----------
         estimator : StabilizedSGDClassifier or StabilizedSGDRegressor
-            A fitted model with `paths_`; of several outputs a path's features are the union.
+            A fitted model with `paths_`; of several outputs a path keeps the union of features.
         """
-        kept = (cls._held(estimator, "paths_") != 0.0).any(axis=1)
-        return cls.from_supports(kept, measure=measure, ax=ax, **kwargs)
+        supports = (cls._fitted_attribute(estimator, "paths_") != 0.0).any(axis=1)
+        return cls.from_supports(supports, measure=measure, ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, *, colorbar: bool = True, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, *, colorbar: bool = True, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters
         ----------
         colorbar : bool, default=True
-            Whether to show what the colours mean.
+            Whether to draw a colour bar.
         """
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         ax.spines[:].set_visible(False)
-        look = looks(kwargs, cmap="Blues", vmin=0.0, vmax=1.0)
-        self.image_ = ax.imshow(self.matrix, **look)
+        options = style(kwargs, cmap="Blues", vmin=0.0, vmax=1.0)
+        self.image_ = ax.imshow(self.matrix, **options)
         if self.labels is None:
             ax.set(xlabel="run", ylabel="run")
         else:
@@ -161,24 +160,23 @@ class StabilityDisplay(
 
 
 def _mark_groups(ax: Axes, labels: list[str]) -> None:
-    """Names of the methods, and lines between them."""
-    begin, middles, names = 0, [], []
+    """Draw the names of the methods, and lines between their blocks."""
+    start, middles, names = 0, [], []
     for name, members in groupby(labels):
         count = len(list(members))
-        middles.append(begin + (count - 1) / 2)
+        middles.append(start + (count - 1) / 2)
         names.append(name)
-        begin += count
-        if begin < len(labels):
-            ax.axhline(begin - 0.5, color="white", linewidth=2)
-            ax.axvline(begin - 0.5, color="white", linewidth=2)
+        start += count
+        if start < len(labels):
+            ax.axhline(start - 0.5, color="white", linewidth=2)
+            ax.axvline(start - 0.5, color="white", linewidth=2)
     ax.set_yticks(middles, names)
     ax.set_xticks(middles, names, rotation=35, ha="right", rotation_mode="anchor")
     ax.tick_params(length=0)
 
 
 def _check_measure(measure: str) -> None:
-    if measure not in MEASURES:
+    if measure not in ("kappa", "jaccard"):
         raise ValueError(
-            f"The 'measure' parameter must be one of {', '.join(map(repr, MEASURES))}. Got "
-            f"{measure!r} instead."
+            f"The 'measure' parameter must be one of 'kappa', 'jaccard'. Got {measure!r} instead."
         )

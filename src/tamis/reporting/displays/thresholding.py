@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from tamis.reporting.displays.drawing import ACCENT, OTHER, SOFT, Display, as_arrays, looks
+from tamis.reporting.displays.base import ACCENT, OTHER, SOFT, Display, as_arrays, style
 
-PANELS = {
+PANELS = {  # attributes and their labels
     "seconds": "seconds of a fit",
     "megabytes": "data, MB",
     "accuracy": "accuracy",
@@ -19,46 +19,45 @@ PANELS = {
 
 class ThresholdDisplay(
     Display,
-    shows="models along thresholds",
+    content="models along thresholds",
     way_out="Pass a ThresholdedClassifier.",
     drawn_by="`plot`",
 ):
-    """What a threshold on the entries of the data saves, and what it costs: time, memory, accuracy
-    and certificate.
+    """Time, memory, accuracy and certificate of a model along thresholds on the data's entries.
 
-    Use `from_estimator`. The certificate is an upper bound of the distance from the optimum on the
-    whole data, as a share of it; what theory promises before the fit is drawn beside it where that
-    is on the chart at all.
+    Use `from_estimator`. The certificate is an upper bound of the distance from the optimum on all
+    data, relative to the optimum. The bound that was known before the fit is drawn too, unless it
+    is far larger than the certificate.
 
     Parameters
     ----------
     threshold : array-like of shape (n_thresholds,)
         Thresholds.
     kept_fraction : array-like of shape (n_thresholds,)
-        Share of the nonzero entries above each.
+        Fraction of the nonzero entries above each threshold.
     seconds : array-like of shape (n_thresholds,)
         Time of the fit.
     megabytes : array-like of shape (n_thresholds,)
-        Size of the data that the solver sees.
+        Size of the data of the solver.
     accuracy : array-like of shape (n_thresholds,)
-        Accuracy on rows as they are.
+        Accuracy on rows without a threshold.
     gap : array-like of shape (n_thresholds,)
-        Certified distance from the optimum as a share of it; of several outputs the largest.
+        Certified distance from the optimum, relative to it; of several outputs the largest.
     promise : array-like of shape (n_thresholds,)
-        What was known of it before the fit.
+        Bound of the distance that was known before the fit.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes, of shape (4,)
         The panels.
     ax_ : matplotlib Axes
-        The first of them.
+        The first panel.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        The figure.
 
     See Also
     --------
-    ThresholdedClassifier : The model behind it.
+    ThresholdedClassifier : The model that is fitted.
 
     References
     ----------
@@ -107,16 +106,16 @@ class ThresholdDisplay(
         axes: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Fit copies of the model at the thresholds, and draw.
+        """Fit copies of a model at some thresholds and draw them.
 
         Parameters
         ----------
         estimator : ThresholdedClassifier
-            Model to copy; its own threshold and `max_error` do not matter.
+            Model to copy; its `threshold` and `max_error` are not used.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
         thresholds : array-like of shape (n_thresholds,)
-            Thresholds, 0 for the whole data.
+            Thresholds; 0 stands for all data.
         X_test : {array-like, sparse matrix} or None, default=None
             Rows for the accuracy; None takes the training rows.
         y_test : array-like or None, default=None
@@ -124,17 +123,17 @@ class ThresholdDisplay(
         axes : array-like of four matplotlib Axes, or None, default=None
             Where to draw; None makes a figure.
         """
-        known = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-        if not {"threshold", "max_error"} <= set(known):
-            raise cls._refusal(estimator)
+        params = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+        if not {"threshold", "max_error"} <= set(params):
+            raise cls._unsupported_error(estimator)
         if (X_test is None) != (y_test is None):
             raise ValueError(
                 "X_test and y_test go together. Pass both, or none for the accuracy on the "
                 "training rows."
             )
-        judged = (X, y) if X_test is None else (X_test, y_test)
-        rows = [_measure(estimator, X, y, float(t), *judged) for t in np.ravel(thresholds)]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        test_data = (X, y) if X_test is None else (X_test, y_test)
+        fits = [_measure_fit(estimator, X, y, float(t), *test_data) for t in np.ravel(thresholds)]
+        columns = {name: [fit[name] for fit in fits] for name in fits[0]}
         return cls(**columns).plot(axes=axes, **kwargs)
 
     def plot(self, axes: Any = None, **kwargs: Any) -> Self:
@@ -146,63 +145,60 @@ class ThresholdDisplay(
                 "axes must be four, for time, memory, accuracy and certificate. Got "
                 f"{len(self.axes_)}."
             )
-        look = looks(kwargs, color=ACCENT, marker="o", markersize=4)
-        for (name, words), ax in zip(PANELS.items(), self.axes_, strict=True):
-            self._take_axes(ax)
-            ax.plot(self.threshold, getattr(self, name), **look)
-            ax.set(xlabel="threshold", ylabel=words)
+        options = style(kwargs, color=ACCENT, marker="o", markersize=4)
+        for (name, label), ax in zip(PANELS.items(), self.axes_, strict=True):
+            self._set_axes(ax)
+            ax.plot(self.threshold, getattr(self, name), **options)
+            ax.set(xlabel="threshold", ylabel=label)
             if name != "gap":
                 ax.set_ylim(bottom=0.0)
         self.axes_[2].set_ylim(0.0, 1.02)
-        self._mark_kept(self.axes_[1])
-        self._mark_promise(self.axes_[3])
+        self._annotate_fractions(self.axes_[1])
+        self._draw_promise(self.axes_[3])
         self.ax_ = self.axes_[0]
         return self
 
-    def _mark_kept(self, ax) -> None:
-        """The share kept beside a few of the points."""
+    def _annotate_fractions(self, ax) -> None:
+        """Write the kept fraction beside four of the points."""
         for k in np.unique(np.linspace(0, len(self.threshold) - 1, 4).astype(int)):
-            place = self.threshold[k], self.megabytes[k]
-            apart = looks(xytext=(5, 4), textcoords="offset points")
-            share = f"{self.kept_fraction[k]:.0%}"
-            ax.annotate(share, place, **apart, color=SOFT, fontsize="small")
+            point = self.threshold[k], self.megabytes[k]
+            offset = style(xytext=(5, 4), textcoords="offset points")
+            text = f"{self.kept_fraction[k]:.0%}"
+            ax.annotate(text, point, **offset, color=SOFT, fontsize="small")
 
-    def _mark_promise(self, ax) -> None:
-        """The promise, where it is less than ten times the largest certificate; otherwise a word
-        about it.
-        """
-        most = float(np.max(self.gap[np.isfinite(self.gap)], initial=0.0))
-        shown = self.promise <= max(10.0 * most, 0.1)
-        if shown.sum() > 1:
+    def _draw_promise(self, ax) -> None:
+        """Draw the promise where it is below ten times the largest gap, else write its minimum."""
+        largest_gap = float(np.max(self.gap[np.isfinite(self.gap)], initial=0.0))
+        is_drawn = self.promise <= max(10.0 * largest_gap, 0.1)
+        if is_drawn.sum() > 1:
             ax.plot(
-                self.threshold[shown],
-                self.promise[shown],
+                self.threshold[is_drawn],
+                self.promise[is_drawn],
                 color=OTHER,
                 linestyle="--",
                 label="known before the fit",
             )
             ax.legend(frameon=False, fontsize="small")
         elif (self.threshold > 0.0).any():
-            least = float(self.promise[self.threshold > 0.0].min())
-            ax.set_title(
-                f"known before the fit: {least:.2g} and more", color=SOFT, fontsize="small"
-            )
+            smallest = float(self.promise[self.threshold > 0.0].min())
+            title = f"known before the fit: {smallest:.2g} and more"
+            ax.set_title(title, color=SOFT, fontsize="small")
         ax.set_ylim(bottom=min(0.0, *ax.get_ylim()))
 
 
-def _measure(estimator, X, y, threshold: float, X_test, y_test) -> dict:
-    """One fit, timed by the thread's own clock."""
+def _measure_fit(estimator, X, y, threshold: float, X_test, y_test) -> dict:
+    """Return the measures of one fit; its time is that of this thread."""
     model = clone(estimator).set_params(threshold=threshold, max_error=None)
-    begin = time.thread_time()
+    start = time.thread_time()
     model.fit(X, y)
-    taken = time.thread_time() - begin
-    proof = model.certificate_
+    seconds = time.thread_time() - start
+    certificate = model.certificate_
     return {
         "threshold": threshold,
         "kept_fraction": model.kept_fraction_,
-        "seconds": taken,
+        "seconds": seconds,
         "megabytes": model.history_[-1]["bytes"] / 1e6,
         "accuracy": model.score(X_test, y_test),
-        "gap": float(np.max(proof["rel_gap"])),
-        "promise": float(np.max(proof["apriori_rel"])),
+        "gap": float(np.max(certificate["rel_gap"])),
+        "promise": float(np.max(certificate["apriori_rel"])),
     }

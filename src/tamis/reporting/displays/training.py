@@ -1,6 +1,4 @@
-"""Figures of what data do to a model: the course of training, and whether dense features are
-preferred.
-"""
+"""Figures of training: loss and features kept along the rows, and the bias by density."""
 
 from typing import Any, Self
 
@@ -9,38 +7,35 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.validation import take_matrix
-from tamis.reporting.displays.drawing import (
+from tamis.reporting.displays.base import (
     ACCENT,
     OTHER,
-    Ax,
     Display,
+    OptionalAxes,
     as_arrays,
-    label_counts,
-    looks,
+    format_count_axis,
+    style,
 )
-from tamis.reporting.page.material import courses_of, density_profile, history_of
+from tamis.reporting.page.plot_data import density_profile, training_curves, training_history
 from tamis.selection.supports import kept_by
-
-LARGEST = 300.0  # area of the largest point, in square points
 
 
 class DensityBiasDisplay(Display, drawn_by="`scatter`"):
-    """Share of features kept among those of similar density: does the method prefer common
-    features?
+    """Fraction of features kept, by density: does the method prefer common features?
 
-    Use `from_estimator`. The density of a feature is the share of rows in which it is not zero. A
-    level curve is a selection that looks at what features say, not at how often they speak; a
-    rising one keeps common features because they are common. The area of a point grows with the
-    number of features it stands for.
+    Use `from_estimator`. The density of a feature is the fraction of rows in which it is not zero.
+    A flat curve means that the selection does not depend on density; a rising curve means that the
+    method keeps features because they are common. The area of a point grows with the number of
+    features that it stands for.
 
     Parameters
     ----------
     density : array-like of shape (n_groups,)
         Density of each group of features.
     share : array-like of shape (n_groups,)
-        Share of the group that was kept.
+        Fraction of each group that was kept.
     count : array-like of shape (n_groups,)
-        Number of features of the group.
+        Number of features of each group.
     estimator_name : str or None, default=None
         Name of the model, for the legend.
 
@@ -54,8 +49,8 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
 
     See Also
     --------
-    StabilizedSGDClassifier : Truncates a feature only when it is met.
-    TruncatedGradientClassifier : Truncates all features alike.
+    StabilizedSGDClassifier : Truncates a feature only in rows that hold it.
+    TruncatedGradientClassifier : Truncates all features in every row.
 
     References
     ----------
@@ -92,27 +87,26 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
         *,
         n_groups: int = 12,
         name: str | None = None,
-        ax: Ax = None,
+        ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw for a fitted model and its training rows.
+        """Draw the densities of the features that a fitted model kept.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted model that says what it kept (`coef_`, `support_` or `get_support`).
+            A fitted model with `coef_`, `support_` or `get_support`.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to take the densities from, usually those of the training.
+            Rows to take the densities from, usually the training rows.
         n_groups : int, default=12
-            Most groups, of equal width on a log scale of density.
+            Largest number of groups, which have equal width on a log scale of density.
         """
         check_is_fitted(estimator)
         rows = take_matrix(estimator, X, reset=False)
         counts = np.bincount(rows.indices.astype(np.int64), minlength=rows.n_features)
-        shown = {"name": type(estimator).__name__ if name is None else name, "ax": ax, **kwargs}
-        return cls.from_density(
-            counts / rows.n_rows, kept_by(estimator)[0], n_groups=n_groups, **shown
-        )
+        name = type(estimator).__name__ if name is None else name
+        density, support = counts / rows.n_rows, kept_by(estimator)[0]
+        return cls.from_density(density, support, n_groups=n_groups, name=name, ax=ax, **kwargs)
 
     @classmethod
     def from_density(
@@ -122,15 +116,15 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
         *,
         n_groups: int = 12,
         name: str | None = None,
-        ax: Ax = None,
+        ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw from densities and what was kept.
+        """Draw densities and a support.
 
         Parameters
         ----------
         density : array-like of shape (n_features,)
-            Share of the rows in which each feature is not zero.
+            Fraction of the rows in which each feature is not zero.
         support : array-like of int
             Indices of the kept features.
         """
@@ -139,42 +133,41 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
                 f"The 'n_groups' parameter must be a whole number of at least 1. Got {n_groups!r} "
                 "instead."
             )
-        found = density_profile(density, support, int(n_groups))
-        return cls(
-            density=found.density, share=found.share, count=found.counts, estimator_name=name
-        ).plot(ax=ax, **kwargs)
+        groups, share, counts = density_profile(density, support, int(n_groups))
+        display = cls(density=groups, share=share, count=counts, estimator_name=name)
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, *, name: str | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw."""
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         name = self.estimator_name if name is None else name
-        area = LARGEST * self.count / max(self.count.max(initial=1.0), 1.0) + 12.0
-        look = looks(kwargs, s=area, color=ACCENT, alpha=0.8, linewidths=0, label=name)
-        self.points_ = ax.scatter(self.density, self.share, **look)
+        area = 300.0 * self.count / max(self.count.max(initial=1.0), 1.0) + 12.0
+        options = style(kwargs, s=area, color=ACCENT, alpha=0.8, linewidths=0, label=name)
+        self.points_ = ax.scatter(self.density, self.share, **options)
         colours = self.points_.get_facecolor()
-        thin = looks(color=colours[0] if len(colours) else ACCENT, linewidth=0.8, alpha=0.6)
+        thin = style(color=colours[0] if len(colours) else ACCENT, linewidth=0.8, alpha=0.6)
         (self.line_,) = ax.plot(self.density, self.share, **thin, zorder=1)
         ax.set(xscale="log", xlabel="share of rows in which a feature is present")
         ax.set_ylabel("share kept")
         ax.margins(y=0.12)
         if name:
-            marks: list[Any] = ax.legend(frameon=False).legend_handles
-            for mark in marks:
-                mark.set_sizes([40.0])
+            handles: list[Any] = ax.legend(frameon=False).legend_handles
+            for handle in handles:
+                handle.set_sizes([40.0])
         return self
 
 
 class TrainingDisplay(
     Display,
-    shows="rows, loss and features kept along training",
+    content="rows, loss and features kept along training",
     way_out="For a sieve see SelectionPathDisplay.",
     drawn_by="`plot`, for both curves",
 ):
-    """Loss or error, and features kept, as rows went by.
+    """Loss or error, and number of features kept, along the rows of training.
 
-    Use `from_estimator` for the `history_` of a model (or its `train_history_`, where it has one),
-    or `from_history`. Each row was judged before it was learnt, so the curve is honest for a first
-    pass.
+    Use `from_estimator` for the `history_` of a model (or its `train_history_`, if it has one), or
+    `from_history`. The loss of each row is measured before it is learnt, so that the curve is
+    unbiased in the first pass.
 
     Parameters
     ----------
@@ -185,7 +178,7 @@ class TrainingDisplay(
     kept : array-like of shape (n_steps,)
         Features kept.
     loss_name : str, default="progressive loss"
-        What the first curve is, for the axis.
+        Name of the loss, for the axis.
 
     Attributes
     ----------
@@ -194,13 +187,13 @@ class TrainingDisplay(
     kept_ax_ : matplotlib Axes
         Axes of the features kept, on the right.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        The figure.
     loss_line_, kept_line_ : matplotlib Line2D
         The two curves.
 
     See Also
     --------
-    SelectionPathDisplay : What a sieve, which keeps no such history, has instead.
+    SelectionPathDisplay : For a sieve, which has no such history.
 
     Examples
     --------
@@ -226,24 +219,24 @@ class TrainingDisplay(
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, output: int = 0, ax: Ax = None, **kwargs: Any
+        cls, estimator: Any, *, output: int = 0, ax: OptionalAxes = None, **kwargs: Any
     ) -> Self:
         """Draw the `history_` of a fitted model.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted model whose `history_` tells rows, loss and features kept.
+            A fitted model with a `history_` of rows, loss and features kept.
         """
         check_is_fitted(estimator)
-        history = history_of(estimator)
-        if history is None or not courses_of(history):
-            raise cls._refusal(estimator)
+        history = training_history(estimator)
+        if history is None or not training_curves(history):
+            raise cls._unsupported_error(estimator)
         return cls.from_history(history, output=output, ax=ax, **kwargs)
 
     @classmethod
     def from_history(
-        cls, history: list[dict], *, output: int = 0, ax: Ax = None, **kwargs: Any
+        cls, history: list[dict], *, output: int = 0, ax: OptionalAxes = None, **kwargs: Any
     ) -> Self:
         """Draw a history.
 
@@ -253,44 +246,43 @@ class TrainingDisplay(
             Steps with ``rows``, ``error`` or ``loss``, and ``nonzeros`` or ``kept``. Long ones are
             averaged to 120 points.
         """
-        courses = {course.output: course for course in courses_of(history)}
-        if output not in courses:
+        curves = {curve.output: curve for curve in training_curves(history)}
+        if output not in curves:
             raise ValueError(
-                f"the history tells nothing of output {output!r}; it has steps with rows for "
-                f"{sorted(courses)}."
+                f"the history holds nothing of output {output!r}; it has steps with rows for "
+                f"{sorted(curves)}."
             )
-        course = courses[output]
-        loss, name = getattr(course, course.measured), f"progressive {course.measured}"
-        return cls(rows=course.rows, loss=loss, kept=course.kept, loss_name=name).plot(
-            ax=ax, **kwargs
-        )
+        curve = curves[output]
+        loss, name = getattr(curve, curve.metric), f"progressive {curve.metric}"
+        display = cls(rows=curve.rows, loss=loss, kept=curve.kept, loss_name=name)
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+    def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw the loss; the features kept get axes of their own on its right side.
+            Where to draw the loss; the features kept get new axes on its right side.
         """
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         self.kept_ax_ = ax.twinx()
         self.kept_ax_.spines["top"].set_visible(False)
-        dots = {"marker": "o" if len(self.rows) <= 20 else None, "markersize": 3.5} | kwargs
+        user_options = {"marker": "o" if len(self.rows) <= 20 else None, "markersize": 3.5} | kwargs
         lines = []
-        for axes, values, colour, style, label, side in (
+        for axes, values, colour, linestyle, label, side in (
             (ax, self.loss, ACCENT, "-", self.loss_name, "left"),
             (self.kept_ax_, self.kept, OTHER, "--", "features kept", "right"),
         ):
-            look = looks(dots, color=colour, linestyle=style, label=label)
-            lines += axes.plot(self.rows, values, **look)
-            drawn: Any = lines[-1].get_color()
-            axes.set_ylabel(label, color=drawn)
-            axes.tick_params(axis="y", colors=drawn)
-            axes.spines[side].set_color(drawn)
+            options = style(user_options, color=colour, linestyle=linestyle, label=label)
+            lines += axes.plot(self.rows, values, **options)
+            line_colour: Any = lines[-1].get_color()
+            axes.set_ylabel(label, color=line_colour)
+            axes.tick_params(axis="y", colors=line_colour)
+            axes.spines[side].set_color(line_colour)
             axes.set_ylim(bottom=0)
         self.loss_line_, self.kept_line_ = lines
         ax.set_xlabel("rows seen")
-        label_counts(ax.xaxis)
-        label_counts(self.kept_ax_.yaxis)
+        format_count_axis(ax.xaxis)
+        format_count_axis(self.kept_ax_.yaxis)
         return self

@@ -1,5 +1,6 @@
-"""The verdict to look at: figures of judged rows, sections of a page, and the object that shows
-them in a notebook.
+"""The report of a fitted model: error, checks and charts of rows that it has not seen.
 
-`figures` (charts), `sections` (parts of a page), `report` (the object, and `tamis.report`).
+- `report`: the class `Report` and the function `tamis.report`.
+- `sections`: the sections of the page.
+- `figures`: the charts.
 """

@@ -1,4 +1,4 @@
-"""Sections of a page about judged rows: the verdict, checks, figures, and rows explained."""
+"""Sections of a page about predicted rows: the verdict, checks, charts, and rows explained."""
 
 import warnings
 
@@ -7,179 +7,190 @@ import numpy as np
 from tamis.evaluation.checks import FOUND, PASSED, SERIOUS, Check
 from tamis.evaluation.evaluation import Evidence
 from tamis.evaluation.summary import Evaluation, claimed_sentence, kept_sentence
-from tamis.reporting.evaluation.figures import figures_of
-from tamis.reporting.page.material import output_names
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import held_out_error
-from tamis.reporting.page.words import fixed, name_span, percent, safe, whole
-
-MARKS = {PASSED: "✓", FOUND: "!"}
-TERMS = 6  # contributions of a row that are told
-LABELS = 50  # that a page tells apart
-
-
-def sentences_of(evidence: Evidence, evaluation: Evaluation) -> list[str]:
-    """The verdict: error and baseline, better or not, what was kept, what fewer would cost."""
-    stated = held_out_error(evidence.model)
-    headline, said = evaluation.headline(), []
-    if stated is not None and evaluation.rows is None:
-        headline = (
-            f"{_capital(stated.measure)} on rows held out inside the method: {stated.stated()}."
-        )
-    if stated is not None and stated.is_empty():
-        nothing = stated.nothing()
-        said.append(f"{nothing[0].upper()}{nothing[1:]}.")
-    said += [headline, evaluation.judgement(), kept_sentence(evidence), claimed_sentence(evidence)]
-    if stated is not None and stated.other_sizes():
-        sizes = stated.other_sizes()
-        said.append(f"{sizes[0].upper()}{sizes[1:]}, by the method's own held-out rows.")
-    return [one for one in said if one]
+from tamis.reporting.evaluation.figures import evaluation_figures
+from tamis.reporting.page.formatting import (
+    escape,
+    format_count,
+    format_fixed,
+    format_percent,
+    name_element,
+)
+from tamis.reporting.page.held_out_error import held_out_error
+from tamis.reporting.page.page_body import PageBody
+from tamis.reporting.page.plot_data import output_names
 
 
-def evaluation_section(
-    sheet: Sheet, evidence: Evidence, evaluation: Evaluation, checks: list[Check]
+def evaluation_sentences(evidence: Evidence, evaluation: Evaluation) -> list[str]:
+    """Return sentences: error and baseline, better or not, what was kept, the cost of fewer."""
+    held_out = held_out_error(evidence.model)
+    headline, sentences = evaluation.headline(), []
+    if held_out is not None and evaluation.rows is None:
+        measure = _capitalize(held_out.measure)
+        headline = f"{measure} on rows held out inside the method: {held_out.describe()}."
+    if held_out is not None and held_out.is_empty():
+        sentences.append(f"{_capitalize(held_out.describe_empty())}.")
+    sentences += [headline, evaluation.judgement()]
+    sentences += [kept_sentence(evidence), claimed_sentence(evidence)]
+    if held_out is not None and (sizes := held_out.describe_other_sizes()):
+        sentences.append(f"{_capitalize(sizes)}, by the method's own held-out rows.")
+    return [sentence for sentence in sentences if sentence]
+
+
+def add_evaluation_section(
+    body: PageBody, evidence: Evidence, evaluation: Evaluation, checks: list[Check]
 ):
-    """The block that stands first."""
-    sheet.section("verdict", "The verdict")
-    sheet.raw(evaluation_block(evidence, evaluation))
-    checks_table(sheet, checks)
+    """Add the first section: the sentences and the checks."""
+    body.add_section("verdict", "The verdict")
+    body.add_html(evaluation_html(evidence, evaluation))
+    add_checks_table(body, checks)
 
 
-def evaluation_block(evidence: Evidence, evaluation: Evaluation) -> str:
-    """The sentences, the first one large."""
-    first, *rest = sentences_of(evidence, evaluation)
-    state = {True: "good", False: "poor", None: "open"}[evaluation.better]
-    lines = "".join(f"<p>{safe(one)}</p>" for one in rest)
-    return f'<div class="verdict {state}"><p class="first">{safe(first)}</p>{lines}</div>'
+def evaluation_html(evidence: Evidence, evaluation: Evaluation) -> str:
+    """Return the sentences in HTML, the first one large."""
+    first, *others = evaluation_sentences(evidence, evaluation)
+    css_class = {True: "good", False: "poor", None: "open"}[evaluation.better]
+    lines = "".join(f"<p>{escape(sentence)}</p>" for sentence in others)
+    return f'<div class="verdict {css_class}"><p class="first">{escape(first)}</p>{lines}</div>'
 
 
-def checks_table(sheet: Sheet, checks: list[Check]) -> None:
-    """Checks: those that found something first, the most serious of them on top."""
-    order = {FOUND: 0, PASSED: 1}
+def add_checks_table(body: PageBody, checks: list[Check]) -> None:
+    """Add a table of checks: first those that found something, the most serious of them on top."""
+    order, marks = {FOUND: 0, PASSED: 1}, {PASSED: "✓", FOUND: "!"}
     ranked = sorted(
-        checks, key=lambda one: (order.get(one.state, 2), one.severity != SERIOUS, one.code)
+        checks,
+        key=lambda check: (order.get(check.state, 2), check.severity != SERIOUS, check.code),
     )
-    found = sum(one.state == FOUND for one in checks)
+    n_found = sum(check.state == FOUND for check in checks)
     lines = [
         [
-            f'<span class="check {one.state.replace(" ", "-")} {one.severity}">'
-            f"{MARKS.get(one.state, '–')} {one.code}</span>",
-            safe(one.title),
-            safe(_capital(one.said) or _capital(one.state)) + _advised(one),
+            f'<span class="check {check.state.replace(" ", "-")} {check.severity}">'
+            f"{marks.get(check.state, '–')} {check.code}</span>",
+            escape(check.title),
+            escape(_capitalize(check.said) or _capitalize(check.state)) + _advice_html(check),
         ]
-        for one in ranked
+        for check in ranked
     ]
-    said = "nothing was found" if not found else f"{found} found something"
-    caption = f"Checks for usual pitfalls: {said}; the others passed or could not look."
-    sheet.table(["check", "about", "what was found"], lines, caption, kind="checks")
+    result = "nothing was found" if not n_found else f"{n_found} found something"
+    caption = f"Checks for usual pitfalls: {result}; the others passed or lacked data."
+    header = ["check", "about", "what was found"]
+    body.add_table(header, lines, caption, css_class="checks")
 
 
-def _advised(check: Check) -> str:
-    return f' <span class="advice">{safe(check.advice)}</span>' if check.advice else ""
+def _advice_html(check: Check) -> str:
+    return f' <span class="advice">{escape(check.advice)}</span>' if check.advice else ""
 
 
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
-def figures_section(sheet: Sheet, evidence: Evidence) -> None:
-    """How the rows were predicted, in pictures."""
-    drawn, labels = figures_of(evidence), evidence.classes and np.ndim(evidence.y) > 1
-    if not drawn and not labels:
+def add_figures_section(body: PageBody, evidence: Evidence) -> None:
+    """Add charts of the predictions, and for multilabel targets a table of the labels."""
+    figures = evaluation_figures(evidence)
+    is_multilabel = evidence.classes and np.ndim(evidence.y) > 1
+    if not figures and not is_multilabel:
         return
-    sheet.section("judged", "How the rows were predicted")
-    for charts, caption in drawn:
-        sheet.figure(charts, caption)
-    if labels:
-        labels_table(sheet, evidence)
+    body.add_section("judged", "How the rows were predicted")
+    for charts, caption in figures:
+        body.add_figure(charts, caption)
+    if is_multilabel:
+        add_label_table(body, evidence)
 
 
-def labels_table(sheet: Sheet, evidence: Evidence) -> None:
-    """Labels one by one, the most frequent first: a mean over them hides the rare ones."""
-    true, given = evidence.y != 0, evidence.guess != 0
-    rows, told, right = (part.sum(axis=0) for part in (true, given, true & given))
-    names = output_names(evidence.model, len(rows))
-    order = np.argsort(-rows, kind="stable")
+def add_label_table(body: PageBody, evidence: Evidence, limit: int = 50) -> None:
+    """Add a table of the `limit` most frequent labels, since a mean hides the rare ones."""
+    is_true, is_predicted = evidence.y != 0, evidence.guess != 0
+    n_true, n_predicted, n_both = (
+        mask.sum(axis=0) for mask in (is_true, is_predicted, is_true & is_predicted)
+    )
+    names = output_names(evidence.model, len(n_true))
+    order = np.argsort(-n_true, kind="stable")
     lines = [
         [
-            name_span(names[k], 40),
-            whole(int(rows[k])),
-            whole(int(told[k])),
-            percent(right[k] / told[k], 1) if told[k] else "–",
-            percent(right[k] / rows[k], 1) if rows[k] else "–",
-            percent(float((true[:, k] != given[:, k]).mean()), 1),
+            name_element(names[k], 40),
+            format_count(int(n_true[k])),
+            format_count(int(n_predicted[k])),
+            format_percent(n_both[k] / n_predicted[k], 1) if n_predicted[k] else "–",
+            format_percent(n_both[k] / n_true[k], 1) if n_true[k] else "–",
+            format_percent(float((is_true[:, k] != is_predicted[:, k]).mean()), 1),
         ]
-        for k in order[:LABELS].tolist()
+        for k in order[:limit].tolist()
     ]
-    more = f" The {LABELS} most frequent of {whole(len(rows))}." if len(rows) > LABELS else ""
-    sheet.table(
-        ["label", "rows", "given", "right", "found", "error"],
+    n_labels = len(n_true)
+    more = f" The {limit} most frequent of {format_count(n_labels)}." if n_labels > limit else ""
+    body.add_table(
+        ["label", "rows", "predicted", "precision", "recall", "error"],
         lines,
-        "Labels one by one: rows that have the label, rows that were given it, the share of the "
-        "given ones that have it (right: precision), the share of its rows that were given it "
-        f"(found: recall).{more}",
+        "Labels one by one: rows that have the label, rows predicted to have it, the share of the "
+        "predicted rows that have it (precision), the share of its rows that were predicted "
+        f"(recall), and the share of wrong predictions (error).{more}",
         {1, 2, 3, 4, 5},
     )
 
 
 # --------------------------------------------------------------------------- rows explained
 def example_rows(evidence: Evidence) -> list[tuple[str, int]]:
-    """A row that is surely right, one that is surely wrong, and one that is unsure: their places
-    among the rows that were looked at.
+    """Return the most certain right row, the most certain wrong one and the least certain one.
+
+    Each comes with a name, as its index among the rows that were drawn.
     """
     if evidence.score is None or evidence.rows is None:
         return []
-    sure = np.abs(evidence.score[evidence.drawn])
-    right = (evidence.guess == evidence.y)[evidence.drawn]
-    found = []
-    for words, rows in (("right", np.flatnonzero(right)), ("wrong", np.flatnonzero(~right))):
+    certainty = np.abs(evidence.score[evidence.drawn])
+    is_right = (evidence.guess == evidence.y)[evidence.drawn]
+    examples = []
+    for name, rows in (("right", np.flatnonzero(is_right)), ("wrong", np.flatnonzero(~is_right))):
         if len(rows):
-            found.append((words, int(rows[np.argmax(sure[rows])])))
-    unsure = int(np.argmin(sure))
-    return [*found, ("unsure", unsure)] if unsure not in {row for _, row in found} else found
+            examples.append((name, int(rows[np.argmax(certainty[rows])])))
+    unsure = int(np.argmin(certainty))
+    if unsure in {row for _, row in examples}:
+        return examples
+    return [*examples, ("unsure", unsure)]
 
 
-def examples_section(sheet: Sheet, evidence: Evidence) -> None:
-    """Contributions of the features of a few rows."""
-    rows = example_rows(evidence)
-    if not rows or not hasattr(evidence.model, "explain"):
+def add_examples_section(body: PageBody, evidence: Evidence, max_terms: int = 6) -> None:
+    """Add the largest contributions of features to the scores of a few rows."""
+    examples = example_rows(evidence)
+    if not examples or not hasattr(evidence.model, "explain"):
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of names that these rows lack
-            found = evidence.model.explain(evidence.rows[[row for _, row in rows]])
-    except TypeError:  # its score is no sum
+            warnings.simplefilter("ignore")  # about names that these rows lack
+            explanations = evidence.model.explain(evidence.rows[[row for _, row in examples]])
+    except TypeError:  # the score is not a sum over features
         return
-    if hasattr(evidence.model, "coef_"):  # names that the page was given, not the model
-        found.names = [evidence.name(column) for column in found.columns]
+    if hasattr(evidence.model, "coef_"):  # the names of the page, not those of the model
+        explanations.names = [evidence.name(column) for column in explanations.columns]
     lines: list[list[str]] = []
-    for (words, row), one in zip(rows, found, strict=True):
-        told = ", ".join(
-            f"{name_span(name, 60)} {_signed(share)}" for name, share in one.contributions[:TERMS]
+    for (name, row), explanation in zip(examples, explanations, strict=True):
+        contributions = ", ".join(
+            f"{name_element(feature, 60)} {_format_signed(value)}"
+            for feature, value in explanation.contributions[:max_terms]
         )
-        own = int(evidence.drawn[row])
+        row_number = int(evidence.drawn[row])
         lines.append(
             [
-                f"{words}, row {own + 1}",
-                name_span(evidence.y[own], 40),
-                name_span(evidence.guess[own], 40),
-                _signed(evidence.score[own]),
-                told or "none of its features has a weight",
+                f"{name}, row {row_number + 1}",
+                name_element(evidence.y[row_number], 40),
+                name_element(evidence.guess[row_number], 40),
+                _format_signed(evidence.score[row_number]),
+                contributions or "none of its features has a weight",
             ]
         )
-    sheet.section("examples", "A few rows explained")
-    intercept = found[0].intercept
-    sheet.table(
+    body.add_section("examples", "A few rows explained")
+    intercept = explanations[0].intercept
+    body.add_table(
         ["row", "truth", "predicted", "score", "largest contributions"],
         lines,
         "Contributions to the score (value times weight); the intercept adds "
-        f"{_signed(intercept)}. The surest right row, the surest wrong one, and the least sure. "
-        "Rows are counted from 1, as by tamis explain --row; in Python the first is row 0.",
+        f"{_format_signed(intercept)}. The most certain right row, the most certain wrong one, and "
+        "the least certain. Rows are counted from 1, as by tamis explain --row; in Python the "
+        "first is row 0.",
         {3},
-        kind="stacked examples",
+        css_class="stacked examples",
     )
 
 
-def _signed(value: float) -> str:
-    text = fixed(float(value), 3)
+def _format_signed(value: float) -> str:
+    text = format_fixed(float(value), 3)
     return text if text.startswith("−") else f"+{text}"

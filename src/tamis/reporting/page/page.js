@@ -2,55 +2,55 @@
 (() => {
   const byId = (id) => document.getElementById(id);
 
-  // The theme: the reader's own, until the button is pressed. Nothing is stored.
+  // The theme of the reader's system, until the button is pressed. Nothing is stored.
   const root = document.documentElement, theme = byId("theme");
   const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const nameTheme = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
+  const labelButton = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
   theme.hidden = false;
-  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; nameTheme(); });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
-  nameTheme();
+  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; labelButton(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", labelButton);
+  labelButton();
 
-  // Words beside the pointer, for marks of the charts.
+  // A tip beside the pointer, for marks of the charts.
   const tip = byId("tip");
   const showTip = (event) => {
     const mark = event.target.closest ? event.target.closest("[data-tip]") : null;
     tip.hidden = !mark;
     if (!mark) return;
     tip.textContent = mark.dataset.tip;
-    const box = tip.getBoundingClientRect(), room = root.clientWidth - box.width - 8;
-    tip.style.left = Math.max(8, Math.min(event.clientX + 12, room)) + "px";
+    const box = tip.getBoundingClientRect(), maxLeft = root.clientWidth - box.width - 8;
+    tip.style.left = Math.max(8, Math.min(event.clientX + 12, maxLeft)) + "px";
     tip.style.top = (event.clientY + 20 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 16) + "px";
   };
   document.addEventListener("pointermove", showTip);
   document.addEventListener("pointerdown", showTip);
   document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
-  // The table of kept features: all rows are data, a page of them is drawn.
-  const store = byId("kept-data");
-  if (!store) return;
-  const { page, kinds, digits, values, half, doubt } = JSON.parse(store.textContent);
+  // The table of kept features: all rows are data, and one page of them is drawn.
+  const dataElement = byId("kept-data");
+  if (!dataElement) return;
+  const { rowsPerView, kinds, digits, values, minProbability, doubt } = JSON.parse(dataElement.textContent);
   const weights = values[kinds.indexOf("weight")];
   const total = values[0].length;
   const table = byId("kept"), body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
   const note = byId("kept-note"), search = byId("kept-search"), status = byId("kept-status"), back = byId("kept-back"), next = byId("kept-next");
-  let order = [...Array(total).keys()], found = order, first = 0, sorted = -1, rising = true, words = null;
+  let order = [...Array(total).keys()], matching = order, first = 0, sortColumn = -1, ascending = true, rowTexts = null;
 
-  const grouped = (text) => text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-  const whole = (value) => grouped(String(value));
-  const fixed = (value, places) => {
+  const withSeparators = (text) => text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  const formatCount = (value) => withSeparators(String(value));
+  const formatFixed = (value, decimals) => {
     if (value === null) return "–";
-    let text = value.toFixed(places);
+    let text = value.toFixed(decimals);
     if (value !== 0 && !/[1-9]/.test(text)) text = value.toExponential(1);
-    else { const [before, after] = text.split("."); text = grouped(before) + (after ? "." + after : ""); }
+    else { const [before, after] = text.split("."); text = withSeparators(before) + (after ? "." + after : ""); }
     return text.replaceAll("-", "−");
   };
-  const visible = (text) => text.replace(/[\u0000-\u001f]/g, (mark) => String.fromCharCode(0x2400 + mark.charCodeAt(0)));
+  const showControls = (text) => text.replace(/[\u0000-\u001f]/g, (mark) => String.fromCharCode(0x2400 + mark.charCodeAt(0)));
 
-  const fill = (cell, column, row) => {
+  const fillCell = (cell, column, row) => {
     const kind = kinds[column];
     if (kind === "text") {
-      const text = visible(values[column][row]), name = document.createElement("bdi");
+      const text = showControls(values[column][row]), name = document.createElement("bdi");
       name.textContent = text.length > 160 ? text.slice(0, 159) + "…" : text;
       if (text.length > 160) name.title = text.slice(0, 2000);
       cell.append(name);
@@ -58,9 +58,9 @@
     }
     cell.className = "n";
     if (kind === "bar" && values[column][row] !== null) {
-      const drawn = document.createElement("meter");
-      drawn.value = values[column][row];
-      cell.append(fixed(values[column][row], digits[column]) + " ", drawn);
+      const meter = document.createElement("meter");
+      meter.value = values[column][row];
+      cell.append(formatFixed(values[column][row], digits[column]) + " ", meter);
       return;
     }
     if (kind === "sign" && weights[row] !== null) {
@@ -68,59 +68,59 @@
       mark.className = minus ? "minus" : "plus";
       mark.textContent = minus ? "−" : "+";
       cell.append(mark);
-    } else if (kind === "probability" && values[column][row] !== null && values[column][row] < half) {
+    } else if (kind === "probability" && values[column][row] !== null && values[column][row] < minProbability) {
       const mark = document.createElement("span");
       mark.className = "doubt";
       mark.title = doubt;
-      mark.textContent = fixed(values[column][row], digits[column]);
+      mark.textContent = formatFixed(values[column][row], digits[column]);
       cell.append(mark);
-    } else cell.textContent = kind === "count" ? whole(values[column][row]) : fixed(kind === "sign" ? null : values[column][row], digits[column]);
+    } else cell.textContent = kind === "count" ? formatCount(values[column][row]) : formatFixed(kind === "sign" ? null : values[column][row], digits[column]);
   };
 
   const draw = () => {
-    const rows = found.slice(first, first + page).map((row) => {
+    const rows = matching.slice(first, first + rowsPerView).map((row) => {
       const line = document.createElement("tr");
-      kinds.forEach((kind, column) => fill(line.insertCell(), column, row));
+      kinds.forEach((kind, column) => fillCell(line.insertCell(), column, row));
       return line;
     });
     body.replaceChildren(...rows);
-    const matches = found.length < total ? ` found among ${whole(total)}` : "";
-    status.textContent = found.length ? `${whole(first + 1)}–${whole(first + rows.length)} of ${whole(found.length)}${matches}` : "Nothing found";
-    if (note) note.textContent = found.length ? `Rows ${status.textContent}.` : "";
-    back.parentElement.hidden = found.length <= page;
+    const matches = matching.length < total ? ` found among ${formatCount(total)}` : "";
+    status.textContent = matching.length ? `${formatCount(first + 1)}–${formatCount(first + rows.length)} of ${formatCount(matching.length)}${matches}` : "Nothing found";
+    if (note) note.textContent = matching.length ? `Rows ${status.textContent}.` : "";
+    back.parentElement.hidden = matching.length <= rowsPerView;
     back.disabled = first === 0;
-    next.disabled = first + page >= found.length;
+    next.disabled = first + rowsPerView >= matching.length;
   };
 
-  const look = () => {
-    const asked = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    if (asked.length && !words) {
-      const read = values.filter((column, k) => kinds[k] === "text");
-      words = values[0].map((rank, row) => read.map((column) => column[row]).join(" ").toLowerCase());
+  const searchRows = () => {
+    const terms = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (terms.length && !rowTexts) {
+      const texts = values.filter((column, k) => kinds[k] === "text");
+      rowTexts = values[0].map((rank, row) => texts.map((column) => column[row]).join(" ").toLowerCase());
     }
-    // Part of a name or class, or the whole number of a column.
-    const says = (row, word) => words[row].includes(word) || String(values[1][row]) === word;
-    found = asked.length ? order.filter((row) => asked.every((word) => says(row, word))) : order;
+    // A term is a piece of a name or class, or the whole number of a column.
+    const isMatch = (row, term) => rowTexts[row].includes(term) || String(values[1][row]) === term;
+    matching = terms.length ? order.filter((row) => terms.every((term) => isMatch(row, term))) : order;
     first = 0;
     draw();
   };
 
-  const keyOf = (column) => {
+  const sortKey = (column) => {
     const kind = kinds[column];
     if (kind === "sign") return (row) => Math.sign(weights[row]);
     if (kind === "weight") return (row) => Math.abs(values[column][row]);
     return (row) => values[column][row];
   };
   const sortBy = (column) => {
-    const key = keyOf(column), text = kinds[column] === "text";
-    rising = column === sorted ? !rising : text || kinds[column] === "count";
-    sorted = column;
-    const turn = rising ? 1 : -1;
-    const collate = new Intl.Collator(undefined, { numeric: true }).compare;
-    const against = text ? collate : (a, b) => (a ?? -Infinity) - (b ?? -Infinity);
-    order = [...Array(total).keys()].sort((a, b) => turn * against(key(a), key(b)) || a - b);
-    heads.forEach((head, k) => k === column ? head.setAttribute("aria-sort", rising ? "ascending" : "descending") : head.removeAttribute("aria-sort"));
-    look();
+    const key = sortKey(column), isText = kinds[column] === "text";
+    ascending = column === sortColumn ? !ascending : isText || kinds[column] === "count";
+    sortColumn = column;
+    const sign = ascending ? 1 : -1;
+    const compareTexts = new Intl.Collator(undefined, { numeric: true }).compare;
+    const compare = isText ? compareTexts : (a, b) => (a ?? -Infinity) - (b ?? -Infinity);
+    order = [...Array(total).keys()].sort((a, b) => sign * compare(key(a), key(b)) || a - b);
+    heads.forEach((head, k) => k === column ? head.setAttribute("aria-sort", ascending ? "ascending" : "descending") : head.removeAttribute("aria-sort"));
+    searchRows();
   };
 
   heads.forEach((head, column) => {
@@ -132,10 +132,10 @@
       sortBy(column);
     });
   });
-  search.addEventListener("input", look);
-  back.addEventListener("click", () => { first = Math.max(0, first - page); draw(); });
-  next.addEventListener("click", () => { first += page; draw(); });
+  search.addEventListener("input", searchRows);
+  back.addEventListener("click", () => { first = Math.max(0, first - rowsPerView); draw(); });
+  next.addEventListener("click", () => { first += rowsPerView; draw(); });
   byId("kept-controls").hidden = false;
   if (note) note.classList.add("printed");
-  look();
+  searchRows();
 })();

@@ -1,4 +1,4 @@
-"""One self-contained page about data, a model, and how far to trust it."""
+"""One self-contained page about data, a model, and its error."""
 
 import base64
 import hashlib
@@ -17,14 +17,14 @@ from tamis.evaluation.evaluation import Evidence
 from tamis.evaluation.summary import noted_errors
 from tamis.reporting.evaluation.report import Report
 from tamis.reporting.evaluation.sections import (
-    evaluation_section,
-    examples_section,
-    figures_section,
+    add_evaluation_section,
+    add_examples_section,
+    add_figures_section,
 )
 from tamis.reporting.page import sections
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import held_out_error
-from tamis.reporting.page.words import counted, percent, safe, whole
+from tamis.reporting.page.formatting import count_noun, escape, format_count, format_percent
+from tamis.reporting.page.held_out_error import held_out_error
+from tamis.reporting.page.page_body import PageBody
 from tamis.selection.supports import kept_by
 from tamis.system.files import refuse_inputs, replacing, sources_of
 
@@ -44,28 +44,27 @@ def write_page(
     y: ArrayLike | None = None,
     silence: Collection[str] = (),
 ) -> None:
-    """Write one HTML page that shows what was found: the verdict, kept features, training, data,
+    """Write one HTML page about a model and its data: the verdict, kept features, training, data,
     comparison, stability.
 
     The page needs no network and no other file, follows the reader's light or dark theme, prints,
     and fits a phone. A section appears only if there is something to show in it. The same arguments
-    give the same bytes. The file is written whole or not at all.
+    give the same bytes. An error while writing leaves an earlier file as it was.
 
     Parameters
     ----------
     path : str or path-like
-        Where to write it; a file that is there is replaced, but no file of `audit`, and none that
+        Where to write it. An existing file is replaced, unless it is a file of `audit` or one that
         the model was loaded or trained from.
     title : str
         Title of the page.
     audit : dict or None, default=None
-        What was found in the data: ``files``, ``format``, ``rows``, ``features``, ``nonzeros``,
+        Summary of the data: ``files``, ``format``, ``rows``, ``features``, ``nonzeros``,
         ``density``, ``labels`` (rows of each), ``bad`` (``count`` and ``first`` lines refused),
         ``memory_bytes`` (as a sparse matrix), ``file_bytes``, ``suggested``.
     model : estimator or None, default=None
-        A fitted model that says what it kept (`coef_`, `support_` or `get_support`); its
-        `selection_probability_`, `importance_`, `error_`, `sizes_` and `history_` are shown where
-        it has them.
+        A fitted model with `coef_`, `support_` or `get_support`. Its `selection_probability_`,
+        `importance_`, `error_`, `sizes_` and `history_` are shown where it has them.
     names : sequence of str or None, default=None
         Names of all features. None takes `feature_names_in_` of the model, if it has them.
     density : array-like of shape (n_features,) or None, default=None
@@ -73,17 +72,17 @@ def write_page(
     record : Record or None, default=None
         A comparison. The stability matrix needs ``compare(..., keep_supports=True)``.
     history : list of dict or None, default=None
-        What happened along training: ``rows``, ``loss`` or ``error``, ``validation_error``,
+        Steps of the training: ``rows``, ``loss`` or ``error``, ``validation_error``,
         ``nonzeros``. None takes `train_history_` or `history_` of the model.
     facts : dict of {str: str} or None, default=None
-        What else to tell: command, seed, versions, what was skipped or refused.
+        Further facts to show: command, seed, versions, what was skipped or refused.
     X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
-        Rows that the model has not seen, to judge it by: the page then begins with the verdict and
-        the checks of `tamis.report`.
+        Rows that the model has not seen: the page then begins with the verdict and the checks of
+        `tamis.report`.
     y : array-like or None, default=None
         Their targets.
     silence : collection of str, default=()
-        Codes of checks that shall not run.
+        Codes of checks to leave out.
 
     See Also
     --------
@@ -106,12 +105,12 @@ def write_page(
     True
     """
     _refuse_inputs(path, audit, model)
-    names = _take_names(names, model)
-    judged = None
-    known = model is not None and (held_out_error(model) is not None or noted_errors(model))
-    if X is not None or known:
-        judged = Report(Evidence(model, X, y, names), silence, str(title))
-    write_whole(
+    names = _check_names(names, model)
+    report = None
+    has_errors = model is not None and (held_out_error(model) is not None or noted_errors(model))
+    if X is not None or has_errors:
+        report = Report(Evidence(model, X, y, names), silence, str(title))
+    write_report_page(
         path,
         title=title,
         audit=audit,
@@ -121,11 +120,11 @@ def write_page(
         record=record,
         history=history,
         facts=facts,
-        judged=judged,
+        report=report,
     )
 
 
-def write_whole(
+def write_report_page(
     path: str | PathLike,
     *,
     title: str,
@@ -136,48 +135,42 @@ def write_whole(
     record: Record | None = None,
     history: list[dict] | None = None,
     facts: dict[str, str] | None = None,
-    judged: Report | None = None,
+    report: Report | None = None,
 ) -> None:
-    """Write the page, of a model that may have been judged."""
+    """Write the page of `write_page`, with a report that was made before."""
     _refuse_inputs(path, audit, model)
-    names, density = _take_names(names, model), _take_density(density, model)
-    sheet = Sheet()
-    if judged is not None:
-        _judged_sections(sheet, judged)
-    evidence = None if judged is None else judged._evidence
-    sections.features_section(sheet, model, names, density, evidence)
-    sections.selection_section(sheet, model, names, density)
+    names, density = _check_names(names, model), _check_density(density, model)
+    body, evidence = PageBody(), None
+    if report is not None:
+        evidence = report._evidence
+        add_evaluation_section(body, evidence, report._evaluation, report.checks)
+        add_figures_section(body, evidence)
+    sections.add_features_section(body, model, names, density, evidence)
+    sections.add_selection_section(body, model, names, density)
     if evidence is not None:
-        examples_section(sheet, evidence)
-    sections.training_section(sheet, model, history)
-    sections.data_section(sheet, audit)
-    sections.methods_section(sheet, record)
-    sections.stability_section(sheet, record)
-    sections.making_section(sheet, model, record, facts)
-    _put(path, str(title), _abstract(audit, model if judged is None else None, record), sheet)
-
-
-def _refuse_inputs(path: str | PathLike, audit: dict | None, model: Any) -> None:
-    refuse_inputs(path, [*(audit or {}).get("files", ()), *sources_of(model)])
-
-
-def _judged_sections(sheet: Sheet, judged: Report) -> None:
-    evaluation_section(sheet, judged._evidence, judged._evaluation, judged.checks)
-    figures_section(sheet, judged._evidence)
-
-
-def _put(path, title: str, abstract: str, sheet: Sheet) -> None:
-    """Write the whole page, or nothing."""
-    sheet.close()
-    text = whole_page(title, abstract, sheet)
+        add_examples_section(body, evidence)
+    sections.add_training_section(body, model, history)
+    sections.add_data_section(body, audit)
+    sections.add_methods_section(body, record)
+    sections.add_stability_section(body, record)
+    sections.add_making_section(body, model, record, facts)
+    body.close()
+    text = render_page(
+        str(title), _abstract(audit, model if report is None else None, record), body
+    )
     with replacing(path, "write") as file:
-        # A lone surrogate, which no UTF-8 holds, becomes a question mark.
+        # A lone surrogate, which UTF-8 cannot encode, becomes a question mark.
         file.write(text.encode("utf-8", "replace"))
 
 
-# --------------------------------------------------------------------------- what was given
-def _take_names(names, model):
-    """Names of all features as a sequence, or None."""
+def _refuse_inputs(path: str | PathLike, audit: dict | None, model: Any) -> None:
+    """Refuse to replace a file that the data or the model came from."""
+    refuse_inputs(path, [*(audit or {}).get("files", ()), *sources_of(model)])
+
+
+# --------------------------------------------------------------------------- arguments
+def _check_names(names, model):
+    """Return names of all features as a sequence, or None."""
     if names is None:
         return getattr(model, "feature_names_in_", None)
     names = list(names)
@@ -185,7 +178,8 @@ def _take_names(names, model):
     return names
 
 
-def _take_density(density, model):
+def _check_density(density, model):
+    """Return the densities as an array, or None."""
     if density is None:
         return None
     density = np.asarray(density, dtype=float).ravel()
@@ -197,75 +191,75 @@ def _take_density(density, model):
     return density
 
 
-def _check_length(what: str, found: int, model) -> None:
-    wanted = getattr(model, "n_features_in_", found)
-    if found != wanted:
+def _check_length(name: str, length: int, model) -> None:
+    """Refuse an argument that has not one entry a feature."""
+    n_features = getattr(model, "n_features_in_", length)
+    if length != n_features:
         raise ValueError(
-            f"{what} has {found} entries, but {type(model).__name__} has {wanted} features. Give "
-            "one entry a feature."
+            f"{name} has {length} entries, but {type(model).__name__} has {n_features} features. "
+            "Give one entry a feature."
         )
 
 
 # --------------------------------------------------------------------------- the page
 def _abstract(audit, model, record) -> str:
-    """What was found, in a few sentences of HTML."""
-    said = []
+    """Return a summary of data, model and comparison as sentences in HTML."""
+    sentences = []
     if audit and audit.get("rows") is not None and audit.get("features") is not None:
-        said.append(
-            f"The data hold {counted(int(audit['rows']), 'row')} over "
-            f"{counted(int(audit['features']), 'feature')}."
+        sentences.append(
+            f"The data hold {count_noun(int(audit['rows']), 'row')} over "
+            f"{count_noun(int(audit['features']), 'feature')}."
         )
     if model is not None:
         try:
-            kept, width = len(kept_by(model)[0]), getattr(model, "n_features_in_", 0)
+            n_kept, n_features = len(kept_by(model)[0]), getattr(model, "n_features_in_", 0)
         except TypeError:
-            kept, width = 0, 0
-        if width:
-            said.append(
-                f"{safe(type(model).__name__)} kept {whole(kept)} of {whole(width)} features "
-                f"({percent(kept / width)})."
+            n_kept, n_features = 0, 0
+        if n_features:
+            sentences.append(
+                f"{escape(type(model).__name__)} kept {format_count(n_kept)} of "
+                f"{format_count(n_features)} features ({format_percent(n_kept / n_features)})."
             )
     if record is not None and record.rows:
         best = min(
             record.rows, key=lambda row: row["error"] if math.isfinite(row["error"]) else math.inf
         )
-        error = (
-            percent(best["error"])
-            if record.settings.get("task", "classification") == "classification"
-            else f"{best['error']:.4g}"
+        is_classification = record.settings.get("task", "classification") == "classification"
+        error = format_percent(best["error"]) if is_classification else f"{best['error']:.4g}"
+        n_methods = len({row["model"] for row in record.rows})
+        sentences.append(
+            f"Of {count_noun(n_methods, 'method')} compared, {escape(best['model'], 80)} had the "
+            f"smallest error on test rows, {error}, with {format_percent(best['kept'])} of the "
+            "features."
         )
-        said.append(
-            f"Of {counted(len({row['model'] for row in record.rows}), 'method')} compared, "
-            f"{safe(best['model'], 80)} had the least error "
-            f"on test rows, {error}, with {percent(best['kept'])} of the features."
-        )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
-def _hashed(text: str) -> str:
-    """What a content security policy asks of an inline script or style."""
+def _policy_hash(text: str) -> str:
+    """Return the hash by which a content security policy allows an inline script or style."""
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def whole_page(
-    title: str, abstract: str, sheet: Sheet, more_style: str = "", more_script: str = ""
+def render_page(
+    title: str, abstract: str, body: PageBody, extra_style: str = "", extra_script: str = ""
 ) -> str:
-    """The document.
+    """Return the HTML of a page.
 
-    Its policy lets a browser run this script and this style alone, and load nothing.
+    Its content security policy lets a browser run only this script and this style, and load
+    nothing.
     """
     style, script = (
         (files("tamis.reporting.page") / name).read_text(encoding="utf-8")
         for name in ("page.css", "page.js")
     )
-    style, script = style + more_style, script + more_script
+    style, script = style + extra_style, script + extra_script
     policy = (
-        f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; "
+        f"default-src 'none'; style-src {_policy_hash(style)}; script-src {_policy_hash(script)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     links = "".join(
-        f'<li><a href="#{key}">{number}. {safe(name)}</a></li>'
-        for number, (key, name) in enumerate(sheet.sections, 1)
+        f'<li><a href="#{key}">{number}. {escape(name)}</a></li>'
+        for number, (key, name) in enumerate(body.sections, 1)
     )
     contents = f'<nav aria-label="Contents"><ol>{links}</ol></nav>' if links else ""
     summary = f'<p class="abstract">{abstract}</p>' if abstract else ""
@@ -276,12 +270,12 @@ def whole_page(
             '<meta name="viewport" content="width=device-width, initial-scale=1"><meta '
             'name="color-scheme" content="light dark">',
             '<meta name="referrer" content="no-referrer"><link rel="icon" '
-            f'href="data:,"><title>{safe(title)}</title>',
+            f'href="data:,"><title>{escape(title)}</title>',
             f"<style>{style}</style></head><body>",
-            f'<header><div class="top"><h1>{safe(title)}</h1><button type="button" id="theme" '
+            f'<header><div class="top"><h1>{escape(title)}</h1><button type="button" id="theme" '
             f"hidden>Dark</button></div>{summary}{contents}</header>",
-            f"<main>{''.join(sheet.parts)}</main>",
-            f'<footer>Made with tamis {safe(tamis.__version__)}.</footer><div id="tip" '
+            f"<main>{''.join(body.fragments)}</main>",
+            f'<footer>Made with tamis {escape(tamis.__version__)}.</footer><div id="tip" '
             'role="tooltip" hidden></div>',
             f"<script>{script}</script></body></html>",
             "",

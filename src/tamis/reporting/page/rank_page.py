@@ -1,16 +1,14 @@
-"""A page where one types a word and sees the words that predict it."""
+"""A page of word associations: one types a word and sees the words that predict it."""
 
 from importlib.resources import files
 from os import PathLike
 
-from tamis.reporting.page.features import script_safe
-from tamis.reporting.page.page import whole_page
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.words import counted, safe
+from tamis.reporting.page.feature_table import script_json
+from tamis.reporting.page.formatting import count_noun, escape
+from tamis.reporting.page.page import render_page
+from tamis.reporting.page.page_body import PageBody
 from tamis.system.files import replacing
 from tamis.system.terminal import without_secrets
-
-DIGITS = 4
 
 
 def write_association_page(
@@ -28,13 +26,13 @@ def write_association_page(
     Parameters
     ----------
     path : str or path-like
-        Where to write it; a file that is there is replaced.
+        Where to write it. An existing file is replaced.
     lists : dict of {str: list of (str, float)}
         For each word the words that predict it with their weights, as `associations` gives them.
     title : str, default="Associations"
         Title of the page.
     facts : dict of {str: str} or None, default=None
-        What else to tell: corpus, command, versions.
+        Further facts to show: corpus, command, versions.
 
     See Also
     --------
@@ -58,51 +56,42 @@ def write_association_page(
     words = list(
         dict.fromkeys([*lists, *(word for entries in lists.values() for word, _ in entries)])
     )
-    places = {word: place for place, word in enumerate(words)}
-    packed = {
-        places[query]: [[places[word], round(weight, DIGITS)] for word, weight in entries]
+    index = {word: k for k, word in enumerate(words)}
+    indexed_lists = {
+        index[query]: [[index[word], round(weight, 4)] for word, weight in entries]
         for query, entries in lists.items()
     }
-    first = next((places[query] for query, entries in lists.items() if entries), 0)
-    sheet = Sheet()
-    sheet.section("words", "Type a word")
-    sheet.raw(
+    first = next((index[query] for query, entries in lists.items() if entries), 0)
+    data = script_json({"words": words, "lists": indexed_lists})
+    body = PageBody()
+    body.add_section("words", "Type a word")
+    body.add_html(
         '<p><input id="association-word" type="search" autocomplete="off" spellcheck="false" '
         f'aria-label="Word" data-first="{first}"></p>'
     )
-    sheet.raw(
+    body.add_html(
         '<div id="association-near" aria-label="Words with a list"></div><h3 '
         'id="association-title" aria-live="polite"></h3>'
     )
-    sheet.raw('<div class="scroll"><table><tbody id="association-list"></tbody></table></div>')
-    said = (
+    body.add_html('<div class="scroll"><table><tbody id="association-list"></tbody></table></div>')
+    body.add_paragraph(
         "Weights of a sparse regression of the word's column on those of all other words; a "
-        "negative weight speaks against the word."
+        "negative weight speaks against the word. Of words that occur together, one may take the "
+        "weight of the others."
     )
-    sheet.paragraph(
-        f"{said} A word that stands for others that come with it may take their weight."
-    )
-    sheet.raw(
-        '<script type="application/json" '
-        f'id="association-data">{script_safe({"words": words, "lists": packed})}</script>'
-    )
+    body.add_html(f'<script type="application/json" id="association-data">{data}</script>')
     if facts:
-        sheet.section("making", "How this was made")
-        sheet.pairs(
-            [(safe(name), safe(without_secrets(value))) for name, value in facts.items()],
+        body.add_section("making", "How this was made")
+        body.add_pairs(
+            [(escape(name), escape(without_secrets(value))) for name, value in facts.items()],
             "Corpus and settings.",
         )
-    sheet.close()
+    body.close()
     style, script = (
-        (files("tamis.reporting.page") / f"rank_page.{kind}").read_text(encoding="utf-8")
-        for kind in ("css", "js")
+        (files("tamis.reporting.page") / f"association_page.{suffix}").read_text(encoding="utf-8")
+        for suffix in ("css", "js")
     )
-    text = whole_page(
-        str(title),
-        f"{counted(len(lists), 'word')} with the words that predict them.",
-        sheet,
-        style,
-        script,
-    )
+    abstract = f"{count_noun(len(lists), 'word')} with the words that predict them."
+    text = render_page(str(title), abstract, body, style, script)
     with replacing(path, "write") as file:
         file.write(text.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""The sections of the page; each writes itself if there is material for it, otherwise nothing."""
+"""The sections of the page. Each function adds its section if there is data for it."""
 
 import math
 from collections.abc import Callable
@@ -7,249 +7,255 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.reporting.page import charts, features
-from tamis.reporting.page import material as read
-from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import SizePath, held_out_error, size_paths
-from tamis.reporting.page.words import (
-    NOTHING,
-    counted,
-    fixed,
-    name_span,
-    percent,
-    safe,
-    size_of_bytes,
-    whole,
+from tamis.reporting.page import charts, feature_table, plot_data
+from tamis.reporting.page.formatting import (
+    MISSING,
+    count_noun,
+    escape,
+    format_bytes_binary,
+    format_count,
+    format_fixed,
+    format_percent,
+    name_element,
     without_addresses,
 )
+from tamis.reporting.page.held_out_error import SizePath, held_out_error, size_paths
+from tamis.reporting.page.page_body import PageBody
 from tamis.selection.supports import kept_by
 from tamis.system.terminal import without_secrets
 
-MOST_LABELS = 15
-MOST_PATHS = 6
-MOST_COLUMNS = 40  # of the user's table
-FEWEST = 3  # points that show a trend
-DENSITY = (
-    "Share of features kept among those present in similarly many rows; the area of a point grows "
-    "with their number. Points that rise to the right show a preference for common features."
-)
-AUDITED: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "format": ("Format", safe),
-    "rows": ("Rows", whole),
-    "features": ("Features", whole),
-    "nonzeros": ("Nonzeros", whole),
-    "density": ("Share of entries that are not zero", lambda share: percent(share, 4)),
-    "memory_bytes": ("Size as a sparse matrix (CSR) in memory", size_of_bytes),
-    "file_bytes": ("Size of the files", size_of_bytes),
-    "suggested": ("Suggested method", safe),
+# Entries of an audit: name and format.
+AUDIT_ENTRIES: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "format": ("Format", escape),
+    "rows": ("Rows", format_count),
+    "features": ("Features", format_count),
+    "nonzeros": ("Nonzeros", format_count),
+    "density": ("Share of entries that are not zero", lambda share: format_percent(share, 4)),
+    "memory_bytes": ("Size as a sparse matrix (CSR) in memory", format_bytes_binary),
+    "file_bytes": ("Size of the files", format_bytes_binary),
+    "suggested": ("Suggested method", escape),
 }
 
 
 # --------------------------------------------------------------------------- data
-def data_section(sheet: Sheet, audit: dict | None) -> None:
-    """What the file holds."""
+def add_data_section(body: PageBody, audit: dict | None) -> None:
+    """Add what the files hold."""
     if not audit:
         return
-    sheet.section("data", "The data")
+    body.add_section("data", "The data")
     files = audit.get("files") or []
     files = [files] if isinstance(files, str) else files
-    lines = (
-        [("Files", "<br>".join(name_span(without_secrets(one)) for one in files))] if files else []
-    )
-    for key, (name, text) in AUDITED.items():
+    pairs = []
+    if files:
+        names = "<br>".join(name_element(without_secrets(name)) for name in files)
+        pairs.append(("Files", names))
+    for key, (name, format_value) in AUDIT_ENTRIES.items():
         if audit.get(key) is not None:
-            lines.append((name, text(audit[key])))
-    lines += [
-        (safe(key.capitalize()), safe(value, 500))
+            pairs.append((name, format_value(audit[key])))
+    pairs += [
+        (escape(key.capitalize()), escape(value, 500))
         for key, value in audit.items()
-        if key not in {"files", "labels", "bad", *AUDITED} and isinstance(value, str | int | float)
+        if key not in {"files", "labels", "bad", *AUDIT_ENTRIES}
+        and isinstance(value, str | int | float)
     ]
     bad = audit.get("bad") or {}
     if "count" in bad:
-        lines.append(("Lines that could not be read", whole(bad["count"])))
-    sheet.pairs(lines, "What was found in the data.")
+        pairs.append(("Lines that could not be read", format_count(bad["count"])))
+    body.add_pairs(pairs, "Contents of the data.")
     labels = sorted(
         ((str(label), int(count)) for label, count in (audit.get("labels") or {}).items()),
         key=lambda pair: (-pair[1], pair[0]),
     )
     if labels:
-        _labels(sheet, labels)
+        _add_labels(body, labels)
     if columns := audit.get("columns"):
-        _columns(sheet, columns)
+        _add_columns(body, columns)
     if bad.get("first"):
-        items = "".join(f"<li>{name_span(one, 300)}</li>" for one in bad["first"])
-        sheet.raw(f'<p>The first lines that could not be read:</p><ol class="bad">{items}</ol>')
+        items = "".join(f"<li>{name_element(line, 300)}</li>" for line in bad["first"])
+        body.add_html(f'<p>The first lines that could not be read:</p><ol class="bad">{items}</ol>')
 
 
-def _columns(sheet: Sheet, columns: list[dict]) -> None:
-    """The columns of a table: what they are and what they hold."""
+def _add_columns(body: PageBody, columns: list[dict], limit: int = 40) -> None:
+    """Add a table of the first `limit` columns of the user's table."""
     lines = [
         [
-            name_span(c["name"], 60),
-            safe(c["kind"]),
-            whole(c["gaps"]) if c["gaps"] else "",
-            safe(c["shows"], 200),
-            f'<span class="bars">{safe(c["bars"])}</span>' if c["bars"] else "",
+            name_element(c["name"], 60),
+            escape(c["kind"]),
+            format_count(c["gaps"]) if c["gaps"] else "",
+            escape(c["shows"], 200),
+            f'<span class="bars">{escape(c["bars"])}</span>' if c["bars"] else "",
         ]
-        for c in columns[:MOST_COLUMNS]
+        for c in columns[:limit]
     ]
-    rest = f" The first {MOST_COLUMNS} of {whole(len(columns))} are shown."
-    sheet.table(
+    more = f" The first {limit} of {format_count(len(columns))} are shown."
+    body.add_table(
         ["Column", "Kind", "Gaps", "Values", ""],
         lines,
-        f"The columns of the table.{rest if len(columns) > MOST_COLUMNS else ''}",
-        numbers=(2,),
-        kind="stacked columns",
+        f"The columns of the table.{more if len(columns) > limit else ''}",
+        numeric=(2,),
+        css_class="stacked columns",
     )
 
 
-def _labels(sheet: Sheet, labels) -> None:
-    """Rows of each label; rare ones together where labels are many."""
-    shown, rest = labels, ""
-    if len(labels) > MOST_LABELS:
-        other = labels[MOST_LABELS - 1 :]
-        others = f"{len(other):,} others", sum(count for _, count in other)
-        shown = [*labels[: MOST_LABELS - 1], others]
-        rest = f" The {len(other):,} rarest stand together."
-    sheet.figure(
-        [charts.label_chart(shown)], f"Rows of each of the {counted(len(labels), 'label')}.{rest}"
-    )
+def _add_labels(body: PageBody, labels, limit: int = 15) -> None:
+    """Add a chart of the rows of each label; beyond `limit` labels it merges the rarest."""
+    bars, note = labels, ""
+    if len(labels) > limit:
+        rare = labels[limit - 1 :]
+        merged = f"{len(rare):,} others", sum(count for _, count in rare)
+        bars = [*labels[: limit - 1], merged]
+        note = f" The {len(rare):,} rarest are merged."
+    caption = f"Rows of each of the {count_noun(len(labels), 'label')}.{note}"
+    body.add_figure([charts.label_chart(bars)], caption)
 
 
 # --------------------------------------------------------------------------- training
-def training_section(sheet: Sheet, model, history) -> None:
-    """Error and sparsity along training, and along sizes where a model chose its size."""
+def add_training_section(body: PageBody, model, history, max_paths: int = 6) -> None:
+    """Add charts along training, and along sizes if the model chose its size.
+
+    Of several outputs at most `max_paths` have their sizes drawn.
+    """
     paths = [] if model is None else size_paths(model)
-    courses = read.courses_of(history if history is not None else read.history_of(model))
-    drawn = charts.training_charts(courses, read.output_names(model, len(courses)))
+    history = history if history is not None else plot_data.training_history(model)
+    curves = plot_data.training_curves(history)
+    drawn = charts.training_charts(curves, plot_data.output_names(model, len(curves)))
     if not paths and not drawn:
         return
-    sheet.section("training", "Error and sparsity along training")
+    body.add_section("training", "Error and sparsity along training")
     if drawn:
-        sheet.figure(list(drawn.values()), _training_caption(courses, drawn))
-    for path in paths[:MOST_PATHS]:
-        whose = f" for {name_span(path.name, 60)}" if path.name else ""
+        body.add_figure(list(drawn.values()), _training_caption(curves, drawn))
+    for path in paths[:max_paths]:
+        output = f" for {name_element(path.name, 60)}" if path.name else ""
         classes = is_classifier(model)
-        sheet.figure(charts.size_charts(path, classes), _size_caption(path, whose, classes))
-    if len(paths) > MOST_PATHS:
-        sheet.paragraph(
-            f"The other {len(paths) - MOST_PATHS} outputs have such curves too; they are not drawn."
+        body.add_figure(charts.size_charts(path, classes), _size_caption(path, output, classes))
+    if len(paths) > max_paths:
+        body.add_paragraph(
+            f"The curves of the other {len(paths) - max_paths} outputs are not drawn."
         )
 
 
-def _training_caption(courses, drawn) -> str:
-    words = {
+def _training_caption(curves, drawn) -> str:
+    descriptions = {
         "error": "error of the rows, each judged before it was learnt",
         "loss": "mean loss of the rows, each judged before it was learnt",
         "kept": "number of features kept",
     }
-    text = f"{', and '.join(words[key] for key in drawn)}, as rows went by."
+    text = f"{', and '.join(descriptions[key] for key in drawn)}, as rows went by."
     text = text[0].upper() + text[1:]
-    if "error" in drawn and any(np.isfinite(course.held_out).any() for course in courses):
+    if "error" in drawn and any(np.isfinite(curve.held_out).any() for curve in curves):
         text += " Dashed: error on rows held out."
-    return f"{text} One line an output." if len(courses) > 1 else text
+    return f"{text} One line an output." if len(curves) > 1 else text
 
 
-def _size_caption(path: SizePath, whose: str, classes: bool) -> str:
+def _size_caption(path: SizePath, output: str, classes: bool) -> str:
     best = int(np.nanargmin(path.error))
     text = (
-        f"Error on rows not trained on{whose}, by the number of features kept. Least: "
-        f"{fixed(path.error[best], 4)} with {whole(path.sizes[best])}. Shaded: one standard error "
-        "to each side; dashed: no feature at all."
+        f"Error on rows not trained on{output}, by the number of features kept. Smallest: "
+        f"{format_fixed(path.error[best], 4)} with {format_count(path.sizes[best])}. Shaded: one "
+        "standard error to each side; dashed: no feature at all."
     )
     if not math.isfinite(path.threshold):
-        return f"{text} The size of {whole(path.chosen)} was asked for."
-    text += " The second chart shows the measure the size is chosen by"
+        return f"{text} The user set the size, {format_count(path.chosen)}."
+    text += " The second chart shows the measure that the size is chosen by"
     if classes:
         text += ", the soft error: a row near the border counts as partly wrong, whichever its side"
     text += "; "
     if not path.chosen:
         return f"{text}none is chosen, because none is surely better than no feature."
-    text += f"{whole(path.chosen)} is the smallest size below the dashed line once the curve is "
-    return f"{text}smoothed, the mean over draws of the rows."
+    text += f"{format_count(path.chosen)} is the smallest size below the dashed line once the "
+    return f"{text}curve is smoothed, the mean over draws of the rows."
 
 
 # --------------------------------------------------------------------------- features
-def selection_section(sheet: Sheet, model, names, density) -> None:
-    """How often features were selected, and whether dense ones were preferred."""
-    selection = None if model is None else read.selection_of(model)
-    kept = None if model is None else _kept(model)
-    drawn = []
+def add_selection_section(body: PageBody, model, names, density) -> None:
+    """Add charts of the selection probabilities, and of the fraction kept by density."""
+    selection = None if model is None else plot_data.read_selection(model)
+    support = None if model is None else _support(model)
+    figures = []
     ranked = () if selection is None else selection.ranked()
     # That all were selected in all runs is a sentence of the verdict, and no figure.
     if selection is not None and len(ranked) and (selection.probability[ranked] < 1.0).any():
         chart = charts.probability_chart(
             selection, ranked, lambda j: f"column {j}" if names is None else str(names[j])[:80]
         )
-        drawn.append((chart, _selection_caption(selection, len(ranked), model)))
-    if density is not None and kept is not None and len(kept):
-        profile = read.density_profile(density, kept)
-        if len(profile.density) >= FEWEST:
-            drawn.append((charts.density_chart(profile), DENSITY))
-    if drawn:
-        sheet.section("selection", "How the features were selected")
-    for chart, caption in drawn:
-        sheet.figure([chart], caption)
+        figures.append((chart, _selection_caption(selection, len(ranked), model)))
+    if density is not None and support is not None and len(support):
+        profile = plot_data.density_profile(density, support)
+        if len(profile.density) >= 3:  # fewer points show no trend
+            figures.append((charts.density_chart(profile), _density_caption()))
+    if figures:
+        body.add_section("selection", "How the features were selected")
+    for chart, caption in figures:
+        body.add_figure([chart], caption)
 
 
-def _selection_caption(selection: read.Selection, ever: int, model) -> str:
-    several = np.atleast_2d(model.selection_probability_).shape[0] > 1
-    highest = " (the highest over its outputs)" if several else ""
+def _density_caption() -> str:
+    return (
+        "Share of features kept among those present in similarly many rows; the area of a point "
+        "grows with their number. Points that rise to the right show a preference for common "
+        "features."
+    )
+
+
+def _selection_caption(selection: plot_data.Selection, n_selected: int, model) -> str:
+    n_outputs = np.atleast_2d(model.selection_probability_).shape[0]
+    highest = " (the highest over its outputs)" if n_outputs > 1 else ""
     first = "the highest first"
     if selection.importance is not None:
         first = "the kept ones first, by importance"
     text = (
-        f"Selection probability of each of the {whole(ever)} features ever selected{highest}, "
-        f"{first}. Filled: kept; hollow: not kept."
+        f"Selection probability of each of the {format_count(n_selected)} features ever "
+        f"selected{highest}, {first}. Filled: kept; hollow: not kept."
     )
-    if ever > charts.EACH + charts.SOME:
-        text += f" Beyond rank {charts.EACH} some of them are drawn."
+    if n_selected > charts.ALL_RANKS + charts.SAMPLED_RANKS:
+        text += f" Beyond rank {charts.ALL_RANKS} some of them are drawn."
     if selection.threshold is None:
         return f"{text} No threshold applies: features are kept by the size of their weights."
-    text += f" Dashed: the threshold, {fixed(selection.threshold, 2)}"
+    text += f" Dashed: the threshold, {format_fixed(selection.threshold, 2)}"
     if hasattr(model, "n_stages_"):
         text += "; a feature leaves for good when the bursts of one stage keep it less often"
     return f"{text}."
 
 
-def features_section(sheet: Sheet, model, names, density, evidence=None) -> None:
-    """The table of kept features."""
-    kept = None if model is None else _kept(model)
-    if kept is None:
+def add_features_section(body: PageBody, model, names, density, evidence=None) -> None:
+    """Add the table of kept features."""
+    support = None if model is None else _support(model)
+    if support is None:
         return
-    sheet.section("features", "Kept features")
-    if not len(kept):
-        sheet.paragraph(f"No feature was kept{_why_none(model)}.")
+    body.add_section("features", "Kept features")
+    if not len(support):
+        body.add_paragraph(f"No feature was kept{_reason_for_none(model)}.")
         return
-    columns, total, count = features.feature_columns(model, names, density, evidence)
-    weights = read.weights_of(model)
-    many = 1 if weights is None else weights.n_outputs
+    columns, n_weights, n_kept = feature_table.feature_columns(model, names, density, evidence)
+    weights = plot_data.read_weights(model)
+    n_outputs = 1 if weights is None else weights.n_outputs
+    n_features = getattr(model, "n_features_in_", 0)
+    if not n_features and weights is not None:
+        n_features = weights.n_features
     outputs = "classes" if is_classifier(model) else "targets"
-    caption = features.kept_sentence(
-        columns, count, total, _width(model, weights), many, _speaks_for(model, many), outputs
+    speaks_for = _speaks_for(model, n_outputs)
+    caption = feature_table.table_caption(
+        columns, n_kept, n_weights, n_features, n_outputs, speaks_for, outputs
     )
-    features.put_table(sheet, columns, caption)
+    feature_table.add_feature_table(body, columns, caption)
 
 
-def _why_none(model) -> str:
+def _reason_for_none(model) -> str:
     error = held_out_error(model)
-    return f": {error.nothing()}" if error is not None and error.is_empty() else ""
+    return f": {error.describe_empty()}" if error is not None and error.is_empty() else ""
 
 
-def _width(model, weights) -> int:
-    return getattr(model, "n_features_in_", 0) or (weights.n_features if weights is not None else 0)
-
-
-def _speaks_for(model, many: int) -> str:
+def _speaks_for(model, n_outputs: int) -> str:
+    """Return what a positive weight speaks for, in HTML, or "" if it is not known."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        return "higher values" if many == 1 and hasattr(model, "coef_") else ""
-    two = many == 1 and len(classes) == 2
-    return f"class {name_span(classes[1], 60)}" if two else "the class of its row"
+        return "higher values" if n_outputs == 1 and hasattr(model, "coef_") else ""
+    is_binary = n_outputs == 1 and len(classes) == 2
+    return f"class {name_element(classes[1], 60)}" if is_binary else "the class of its row"
 
 
-def _kept(model):
-    """Indices kept, or None where a model does not say."""
+def _support(model):
+    """Return the indices of the kept features, or None for a model that selects none."""
     try:
         return kept_by(model)[0]
     except TypeError:
@@ -257,115 +263,124 @@ def _kept(model):
 
 
 # --------------------------------------------------------------------------- methods
-def methods_section(sheet: Sheet, record) -> None:
-    """The methods of a comparison side by side."""
+def add_methods_section(body: PageBody, record) -> None:
+    """Add the methods of a comparison side by side."""
     if record is None or not record.rows:
         return
-    sheet.section("methods", "Methods side by side")
-    head, lines = record.cells()
-    runs, share = record.settings.get("runs"), record.settings.get("subsample")
-    how = f"{whole(runs) if runs else 'several'} runs each, "
-    how += f"on random shares of {percent(share, 0)}" if share else "in random orders"
-    rows = "of the rows" if share else "of the same rows"
+    body.add_section("methods", "Methods side by side")
+    header, lines = record.cells()
+    runs, fraction = record.settings.get("runs"), record.settings.get("subsample")
+    design = f"{format_count(runs) if runs else 'several'} runs each, "
+    design += (
+        f"on random shares of {format_percent(fraction, 0)}" if fraction else "in random orders"
+    )
+    rows = "of the rows" if fraction else "of the same rows"
     text = (
-        f"Mean ± standard deviation over {how} {rows}. Kappa and stability say how much the "
+        f"Mean ± standard deviation over {design} {rows}. Kappa and stability say how much the "
         "selections agree: 1 is the same every time, 0 is chance."
     )
-    marked = [
-        [name_span(cell, 60) if k < 2 else _mean_and_spread(cell) for k, cell in enumerate(line)]
+    cells = [
+        [name_element(cell, 60) if k < 2 else _mean_and_std(cell) for k, cell in enumerate(line)]
         for line in lines
     ]
-    sheet.table([safe(one) for one in head], marked, text, set(range(2, len(head))))
+    body.add_table([escape(name) for name in header], cells, text, set(range(2, len(header))))
     for sentence in record.found():
-        sheet.paragraph(safe(sentence))
-    names = read.method_names(record.rows)
-    sheet.figure(
-        charts.method_charts(names, _measures(record)),
+        body.add_paragraph(escape(sentence))
+    names = plot_data.method_names(record.rows)
+    body.add_figure(
+        charts.method_charts(names, _method_measures(record)),
         "The same in pictures. Lines: one standard deviation to each side; for stability its "
         "confidence interval.",
     )
 
 
-def _mean_and_spread(cell: str) -> str:
-    """A mean and its deviation, so set that means stand below each other."""
-    mean, mark, spread = safe(cell).replace("nan", NOTHING).partition(" ±")
-    return f'{mean}<span class="sd">± {spread}</span>' if mark else mean
+def _mean_and_std(cell: str) -> str:
+    """Return a mean and its standard deviation in HTML that aligns the means of a column."""
+    mean, mark, std = escape(cell).replace("nan", MISSING).partition(" ±")
+    return f'{mean}<span class="sd">± {std}</span>' if mark else mean
 
 
-def _measures(record) -> list[charts.Measure]:
-    """What is drawn of each method."""
-    share = record.settings.get("task", "classification") == "classification"
-    error = ("error, %", 100.0) if share else ("squared error", 1.0)
-    middle, low, high = (_column(record, f"stability{end}") for end in ("", "_low", "_high"))
+def _method_measures(record) -> list[charts.MethodMeasure]:
+    """Return the measures of each method that are drawn."""
+    is_classification = record.settings.get("task", "classification") == "classification"
+    error = ("error, %", 100.0) if is_classification else ("squared error", 1.0)
+    middle, low, high = (_record_column(record, f"stability{end}") for end in ("", "_low", "_high"))
     return [
-        _with_spread(record, "error", *error, False),
-        _with_spread(record, "kept", "features kept, %", 100.0, True),
-        charts.Measure("stability", middle, low, high, False),
-        _with_spread(record, "seconds", "seconds of a fit", 1.0, True),
+        _measure_with_std(record, "error", *error, False),
+        _measure_with_std(record, "kept", "features kept, %", 100.0, True),
+        charts.MethodMeasure("stability", middle, low, high, False),
+        _measure_with_std(record, "seconds", "seconds of a fit", 1.0, True),
     ]
 
 
-def _column(record, key: str) -> np.ndarray:
-    """A number of each method, nan where there is none."""
+def _record_column(record, key: str) -> np.ndarray:
+    """Return a number of each method, nan where it is missing."""
     return np.array([float(row.get(key, math.nan)) for row in record.rows])
 
 
-def _with_spread(record, name: str, title: str, factor: float, log: bool) -> charts.Measure:
-    """Means with a deviation to each side; on a log scale a low end stays in sight of the least
-    mean.
+def _measure_with_std(
+    record, name: str, title: str, factor: float, log: bool
+) -> charts.MethodMeasure:
+    """Return means with one standard deviation to each side.
+
+    On a log scale the lower ends stay above a third of the smallest mean.
     """
-    values, spreads = (factor * _column(record, key) for key in (name, f"{name}_sd"))
-    above = values[values > 0.0]
-    floor = above.min() / 3.0 if log and len(above) else -math.inf
-    return charts.Measure(title, values, np.maximum(values - spreads, floor), values + spreads, log)
+    values, std = (factor * _record_column(record, key) for key in (name, f"{name}_sd"))
+    positive = values[values > 0.0]
+    floor = positive.min() / 3.0 if log and len(positive) else -math.inf
+    low, high = np.maximum(values - std, floor), values + std
+    return charts.MethodMeasure(title, values, low, high, log)
 
 
-def stability_section(sheet: Sheet, record) -> None:
-    """Agreement of every run with every other."""
-    found = None if record is None else read.agreement_of(record)
-    if found is None:
+def add_stability_section(body: PageBody, record) -> None:
+    """Add the agreement of every run with every other."""
+    agreement = None if record is None else plot_data.run_agreement(record)
+    if agreement is None:
         return
-    sheet.section("stability", "Stability of the selection")
-    what = "Agreement of the features kept by each run with those of every other, run by run"
-    if len(found.groups) > charts.MANY_RUNS:
-        what = "Mean agreement of the runs of two methods"
+    body.add_section("stability", "Stability of the selection")
+    content = "Agreement of the features kept by each run with those of every other, run by run"
+    if len(agreement.groups) > charts.MAX_RUNS:
+        content = "Mean agreement of the runs of two methods"
     text = (
-        f"{what}, by Cohen's kappa: 1 (full colour) is the same selection, 0 (blank) or less is "
+        f"{content}, by Cohen's kappa: 1 (full colour) is the same selection, 0 (blank) or less is "
         "chance. Blocks on the diagonal compare a method with itself."
     )
-    sheet.figure([charts.agreement_chart(found)], text)
+    body.add_figure([charts.agreement_chart(agreement)], text)
 
 
 # --------------------------------------------------------------------------- how it was made
-def _setting(value) -> str:
-    return whole(value) if isinstance(value, int) and not isinstance(value, bool) else safe(value)
-
-
-def making_section(sheet: Sheet, model, record, facts) -> None:
-    """Seeds, versions, settings, what was skipped or refused."""
-    lines = [
-        (safe(name), name_span(without_secrets(value), 2000))
+def add_making_section(body: PageBody, model, record, facts) -> None:
+    """Add seeds, versions, settings, and what was skipped or refused."""
+    pairs = [
+        (escape(name), name_element(without_secrets(value), 2000))
         for name, value in (facts or {}).items()
     ]
     if model is not None:
-        shown = safe(without_addresses(" ".join(repr(model).split())), 2000)
-        lines.append(("Model", f"<code>{shown}</code>"))
+        text = escape(without_addresses(" ".join(repr(model).split())), 2000)
+        pairs.append(("Model", f"<code>{text}</code>"))
     if record is not None:
-        lines += [
-            (f"Comparison: {safe(key.replace('_', ' '))}", _setting(value))
+        pairs += [
+            (f"Comparison: {escape(key.replace('_', ' '))}", _format_setting(value))
             for key, value in record.settings.items()
             if key != "tune" and value is not None
         ]
-        lines += [
-            (f"Comparison: settings tried for {name_span(name, 60)}", whole(len(grid)))
+        pairs += [
+            (f"Comparison: settings tried for {name_element(name, 60)}", format_count(len(grid)))
             for name, grid in (record.settings.get("tune") or {}).items()
         ]
         if record.seeds:
-            lines.append(("Comparison: seeds", safe(", ".join(map(str, record.seeds)), 2000)))
-        lines += [
-            (f"Version of {safe(name)}", safe(value)) for name, value in record.versions.items()
+            pairs.append(("Comparison: seeds", escape(", ".join(map(str, record.seeds)), 2000)))
+        pairs += [
+            (f"Version of {escape(name)}", escape(value)) for name, value in record.versions.items()
         ]
-    if not lines:
+    if not pairs:
         return
-    sheet.section("making", "How it was made")
-    sheet.pairs(lines, "Commands, seeds, settings and versions, and what was skipped or refused.")
+    body.add_section("making", "How it was made")
+    body.add_pairs(
+        pairs, "Commands, seeds, settings and versions, and what was skipped or refused."
+    )
+
+
+def _format_setting(value) -> str:
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return format_count(value) if is_count else escape(value)

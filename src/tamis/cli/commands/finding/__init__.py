@@ -1,1 +1,0 @@
-"""Commands that find something, and make no model that predicts."""

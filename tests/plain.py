@@ -39,9 +39,9 @@ class Interpreter:
         self.settings, self.known = settings, {}
 
     def __call__(self, loop, *arguments):
-        if loop.plain not in self.known:
-            self.known[loop.plain] = plain(loop.plain, **self.settings)
-        return self.known[loop.plain](*arguments)
+        if loop.python_function not in self.known:
+            self.known[loop.python_function] = plain(loop.python_function, **self.settings)
+        return self.known[loop.python_function](*arguments)
 
     def method(self):
         """The function to put in the place of `Loop.__call__`."""

@@ -189,7 +189,7 @@ def test_passes_go_block_by_block_and_equal_their_source(penalty, many):
     pairs = list(zip(cuts, STACK.weights, STACK.l1_weights, strict=True))
     out, source = np.empty_like(v), np.empty_like(v)
     blocks.prox_blocks(v, 0.4, *about, penalty, outputs, out)
-    plain(blocks.prox_blocks.plain)(v, 0.4, *about, penalty, outputs, source)
+    plain(blocks.prox_blocks.python_function)(v, 0.4, *about, penalty, outputs, source)
     assert np.array_equal(out, source)
     assert np.array_equal(
         out, np.concatenate([prox(penalty, v[cut], 0.4, (a, r)) for cut, a, r in pairs])
@@ -204,7 +204,7 @@ def test_passes_go_block_by_block_and_equal_their_source(penalty, many):
     }
     for name, (arrays, value) in expected.items():
         loop = getattr(blocks, name)
-        assert loop(*arrays, *about, penalty, outputs) == plain(loop.plain)(
+        assert loop(*arrays, *about, penalty, outputs) == plain(loop.python_function)(
             *arrays, *about, penalty, outputs
         )
         assert loop(*arrays, *about, penalty, outputs) == pytest.approx(value, rel=1e-15)

@@ -104,7 +104,7 @@ def test_inspection_counts_what_is_wrong():
     limits = [np.uint64(2**63 - 1), *np.array([1e-50, 1e50]).view(np.uint64)]
     given = (pointers, indices, data.view(np.uint64), *limits, np.uint64(10))
     assert tuple(map(int, border.inspect_rows(*given))) == (0, 1, 2, 3, 2)
-    assert tuple(map(int, plain(border.inspect_rows.plain)(*given))) == (0, 1, 2, 3, 2)
+    assert tuple(map(int, plain(border.inspect_rows.python_function)(*given))) == (0, 1, 2, 3, 2)
     for bad in ([1, 3, 6], [0, 4, 3], [0, 3, 7]):
         falls, *others = border.inspect_rows(np.array(bad, dtype=np.uint64), *given[1:])
         assert falls > 0
@@ -187,7 +187,7 @@ def test_a_users_loss_works_through_the_uncached_twin(monkeypatch):
     )
     assert_engines_equal(a, b)
     assert a.coef_.any()
-    twins = online.learn_one.twins.items()
+    twins = online.learn_one.dispatchers.items()
     foreign = [twin for kinds, twin in twins if (Pinball,) in kinds]
     shipped = [
         twin

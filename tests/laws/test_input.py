@@ -290,8 +290,8 @@ def test_rows_without_a_number_are_learnt(cls):
 def test_columns_that_occur(interpreted):
     given = unsorted(X)
     rows = take_matrix(FOBOSClassifier(), given, reset=True, ordered=False)
-    for some, of in ((rows, given), (rows.cut(3, 5), given[3:5])):
-        columns, packed = some.packed()
+    for some, of in ((rows, given), (rows.row_slice(3, 5), given[3:5])):
+        columns, packed = some.packed_columns()
         assert columns.tolist() == np.unique(of.indices).tolist()
         assert packed.n_features == len(columns)
         first, last = some.indptr[[0, -1]]

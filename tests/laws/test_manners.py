@@ -74,7 +74,7 @@ def test_copies_are_equal_and_hash_alike(term):
         assert hash(again) == hash(term)
         assert type(again) is type(term)
     assert code_digests.is_term(term)
-    assert not code_digests.is_foreign(term)
+    assert not code_digests.is_user_defined(term)
 
 
 @pytest.mark.parametrize("term", TERMS, ids=repr)
@@ -235,9 +235,9 @@ def test_a_term_needs_a_field():
 
 def test_terms_from_outside_are_foreign_also_inside_others():
     foreign = make(FIRST)()
-    assert code_digests.is_foreign(foreign)
-    assert code_digests.is_foreign(Averaged(foreign))
-    assert not code_digests.is_foreign(Averaged(Descent()))
+    assert code_digests.is_user_defined(foreign)
+    assert code_digests.is_user_defined(Averaged(foreign))
+    assert not code_digests.is_user_defined(Averaged(Descent()))
 
 
 def test_every_method_of_a_shipped_term_is_known():

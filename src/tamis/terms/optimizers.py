@@ -68,9 +68,8 @@ class Descent(NamedTuple):
 
     def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
         stored = to_stored(penalty, weight - scaled_step * x, lazy.cumulative_l1)
-        state[0, cell] = (
-            stored if scaled_step != 0.0 else state[0, cell]
-        )  # without a step, no rounding
+        # Without a step the stored number keeps its bits.
+        state[0, cell] = stored if scaled_step != 0.0 else state[0, cell]
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
         scale, cumulative_l1, base = lazy.scale, lazy.cumulative_l1, lazy.base + 1.0

@@ -152,7 +152,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
             coded = self._shifted(coded, targets, row_offset, begun)
             self._prepare(model, targets, rows.n_features, begun)
             begun, self.n_iter_ = True, 1
-            self._learn(model, rows.cut(start, stop), coded, row_weights)
+            self._learn(model, rows.row_slice(start, stop), coded, row_weights)
         note_columns(self, X, rows.n_features)
         self._look(steps)
         return self
@@ -264,7 +264,9 @@ class LinearStream(CallbackSupportMixin, Predictor):
         if not self.grow and rows.n_features != engine.features:
             raise half_fitted(self)
         # Columns that a growing model has not met weigh nothing.
-        return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
+        return engine, rows.first_columns(
+            engine.features
+        ) if rows.n_features > engine.features else rows
 
     def _kept_weights(self) -> Weights:
         """The weights of the kept columns, without a look at the others."""
@@ -432,13 +434,13 @@ class Stream(LinearStream):
         if rows.n_features <= len(rows.indices) or engine.steps:
             yield engine, rows, None
             return
-        columns, near = rows.packed()
+        columns, packed_rows = rows.packed_columns()
         if passes.watched or not engine.packs:
             yield engine, rows, columns
             return
         packed = engine.packed(columns)
         try:
-            yield packed, near, None
+            yield packed, packed_rows, None
         finally:
             engine.follow(packed, columns)
 
@@ -508,7 +510,7 @@ class HeldOut(Stream):
         marks = weights[held].copy()
         weights[held] = 0.0
         offset = coded.offset[held, None] if len(coded.offset) else 0.0
-        return (rows.picked(held), coded.columns[held], marks, offset), frozen(weights)
+        return (rows.select_rows(held), coded.columns[held], marks, offset), frozen(weights)
 
 
 def _charged(engine) -> tuple[float, float]:

@@ -35,7 +35,7 @@ def test_rows_handed_to_scipy_keep_their_width(width):
     rows = trusted(X)
     assert rows.scipy().indices.dtype == width
     assert np.shares_memory(rows.scipy().indices, X.indices)
-    assert rows.select_rows(np.array([2, 0])).indices.dtype == rows.indices.dtype
+    assert rows.picked(np.array([2, 0])).indices.dtype == rows.indices.dtype
 
 
 def test_compiling_leaves_the_collector_of_garbage_as_it_was():

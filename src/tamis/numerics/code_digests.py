@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 
 def short_digest(text: str) -> str:
     """Return a digest of a text, 12 hexadecimal digits."""
-    return hashlib.sha256(text.encode()).short_digest()[:12]
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @functools.cache

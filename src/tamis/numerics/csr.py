@@ -45,7 +45,7 @@ class Csr(NamedTuple):
         """Return consecutive rows without a copy."""
         return self._replace(indptr=self.indptr[start : stop + 1])
 
-    def select_rows(self, rows) -> "Csr":
+    def picked(self, rows) -> "Csr":
         """Return a copy of some rows."""
         return trusted(self.scipy()[rows])
 

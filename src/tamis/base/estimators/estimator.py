@@ -117,7 +117,7 @@ def take(
     columns, kept = coded.columns, np.arange(count)
     if len(weights) and not weights.all():
         kept = np.flatnonzero(weights)
-        rows = rows.select_rows(kept) if isinstance(rows, Csr) else rows[kept]
+        rows = rows.picked(kept) if isinstance(rows, Csr) else rows[kept]
         columns, weights = columns[kept], weights[kept]
     weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
     own = np.array(own[kept]) if len(own) else np.ones(len(kept))

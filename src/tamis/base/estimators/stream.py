@@ -510,7 +510,7 @@ class HeldOut(Stream):
         marks = weights[held].copy()
         weights[held] = 0.0
         offset = coded.offset[held, None] if len(coded.offset) else 0.0
-        return (rows.select_rows(held), coded.columns[held], marks, offset), frozen(weights)
+        return (rows.picked(held), coded.columns[held], marks, offset), frozen(weights)
 
 
 def _charged(engine) -> tuple[float, float]:

@@ -10,8 +10,8 @@ trust what passed.
 """
 
 from tamis.system.schema.check import COMMON, contents_of, derived, filled, settled, undeclared
-from tamis.system.schema.held import Content, ContentsError, Length, Outline, Promise, SparsePromise
-from tamis.system.schema.kinds import Array, Choice, Labels, Names, Number, Rows, Term
+from tamis.system.schema.base import Content, ContentsError, Length, Outline, Promise, SparsePromise
+from tamis.system.schema.values import Array, Choice, Labels, Names, Number, Rows, Term
 from tamis.system.schema.nested import (
     PARTS,
     Anything,

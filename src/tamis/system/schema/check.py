@@ -4,8 +4,8 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from tamis.system.schema.held import Content, ContentsError, Held, Outline, Promise, SparsePromise
-from tamis.system.schema.kinds import plain_array, read_sparse
+from tamis.system.schema.base import Content, ContentsError, Held, Outline, Promise, SparsePromise
+from tamis.system.schema.values import plain_array, read_sparse
 
 COMMON: dict[str, Content] = {}  # contents of every estimator, filled by `tamis.system.schema`
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tamis.system.schema.check import check_outline, filled, made, outline_inside
-from tamis.system.schema.held import Content, Held, Outline, Promise, refuse
+from tamis.system.schema.base import Content, Held, Outline, Promise, refuse
 
 # Bytes of an array in a record such as `cv_results_`; what grows with the data is declared by its
 # shape.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.system.schema.held import (
+from tamis.system.schema.base import (
     Binds,
     Content,
     ContentsError,

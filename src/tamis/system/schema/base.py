@@ -1,4 +1,4 @@
-"""What comes from a file before it is read, and the sizes that it must agree on."""
+"""Unread values of a model file, the sizes that they share, and the base class of declarations."""
 
 import math
 import re
@@ -7,24 +7,23 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-_SMALL = 1 << 20  # entries of an array that may all be zeros
-# of a larger one, at least one in so many is stored, unless another array or number says its
-# lengths too
-_SHARE = 64
+_TRUSTED_ENTRIES = 1 << 20  # a smaller array may be all zeros
+# Of a larger array a file stores at least one entry in so many, unless another array or number
+# confirms its lengths.
+_MAX_ENTRIES_PER_STORED = 64
 
-
-Length = str | int | tuple[str | int, str | int]  # a size, a number, or the first and a way out
-Binds = dict[str, Callable[[Any, "Held"], int]]  # sizes by functions of a value and what is held
+Length = str | int | tuple[str | int, str | int]  # a size or a number; or two alternatives
+Binds = dict[str, Callable[[Any, "Sizes"], int]]  # sizes as functions of a value and the sizes
 
 
 class ContentsError(ValueError):
-    """What a file holds is not what the class declares."""
+    """A file does not match the declarations of its class."""
 
 
 class Promise:
-    """An array of a file that has not been read yet; `zeros` of its entries are 0 and not stored.
+    """An array of a file that is not read yet; `zeros` of its entries are 0 and not stored.
 
-    ``read(inspect)`` reads it, and hands all that is stored to `inspect`, piece by piece.
+    ``read(inspect)`` reads the array and passes all stored numbers to `inspect`, chunk by chunk.
     """
 
     def __init__(self, dtype: np.dtype, shape: tuple[int, ...], zeros: int, read: Callable):
@@ -36,30 +35,33 @@ class Promise:
         return len(self.shape)
 
     @property
-    def backed(self) -> bool:
-        """Whether the file holds enough of an array for its size to be believed; zeros are free."""
+    def proves_size(self) -> bool:
+        """Whether the file stores enough entries to confirm the size; zeros take no space in it."""
         entries = math.prod(self.shape)
-        return entries <= _SMALL or (entries - self.zeros) * _SHARE >= entries
+        return (
+            entries <= _TRUSTED_ENTRIES
+            or (entries - self.zeros) * _MAX_ENTRIES_PER_STORED >= entries
+        )
 
 
 class SparsePromise:
-    """A sparse matrix of a file that has not been read yet."""
+    """A sparse matrix of a file that is not read yet."""
 
-    def __init__(self, cls: type, shape: tuple[int, ...], parts: dict[str, Promise]):
-        self.cls, self.shape, self.parts = cls, shape, parts
+    def __init__(self, cls: type, shape: tuple[int, ...], arrays: dict[str, Promise]):
+        self.cls, self.shape, self.arrays = cls, shape, arrays
 
 
 class Outline:
-    """An object that is not made yet: class, parameters (of an estimator) and attributes."""
+    """An object that is not made yet: its class, parameters (of an estimator) and attributes."""
 
-    held: "Held"  # its sizes, once they are looked at
+    sizes: "Sizes"  # set by the check
 
     def __init__(self, cls: type, parameters: dict, attributes: dict):
         self.cls, self.parameters, self.attributes = cls, parameters, attributes
 
 
 def described(value: object) -> str:
-    """What was found, in a few words."""
+    """Return a short description of a value, for messages."""
     if isinstance(value, Promise):
         return f"an array of {value.dtype} and shape {value.shape}"
     if isinstance(value, SparsePromise):
@@ -70,104 +72,112 @@ def described(value: object) -> str:
 
 
 def refuse(path: str, rule: str, value: object) -> NoReturn:
-    """Raise an error that names the attribute, the rule and what was found."""
+    """Raise an error with the attribute, the rule and the value."""
     raise ContentsError(f"{path} must be {rule}; the file has {described(value)}")
 
 
-class Held:
-    """The state of one object and the sizes its attributes agreed on, some of them its owner's."""
+class Sizes:
+    """The state of one object and the sizes of its attributes; some sizes belong to its owner."""
 
     def __init__(
-        self, state: dict, outer: "Held | None" = None, shared: dict[str, str] | None = None
+        self, state: dict, outer: "Sizes | None" = None, shared: dict[str, str] | None = None
     ):
         self.state, self.outer, self.shared = state, outer, shared or {}
         self.sizes: dict[str, int] = {}
-        self.doubtful: dict[str, str] = {}  # sizes that only zeros speak for so far, and where
+        self.unconfirmed: dict[str, str] = {}  # sizes that only unstored zeros show, with the path
 
     def size(self, name: str) -> int | None:
-        """A size by its name, None where nothing has set it."""
+        """Return a size by its name, None if it is not set."""
         if name in self.shared and self.outer:
             return self.outer.size(self.shared[name])
         return self.sizes.get(name)
 
-    def bind(self, name: str, value: int, path: str, backed: bool = True) -> None:
-        """Set a size, or compare it; what is not backed needs a second one to say the same."""
-        known = self.size(name)
-        if known is not None and known != value:
+    def set_size(self, name: str, value: int, path: str, proves_size: bool = True) -> None:
+        """Set a size, or compare it with its value.
+
+        A size from an array of unstored zeros (`proves_size` is False) needs a second attribute
+        with the same size.
+        """
+        existing = self.size(name)
+        if existing is not None and existing != value:
             raise ContentsError(
-                f"{path} has {value} {name}, but there are {known} in what came before it"
+                f"{path} has {value} {name}, but the attributes before it have {existing}"
             )
         if name in self.shared and self.outer:
-            self.outer.bind(self.shared[name], value, path, backed)
+            self.outer.set_size(self.shared[name], value, path, proves_size)
             return
         self.sizes[name] = value
-        if known is None and not backed:
-            self.doubtful[name] = path
+        if existing is None and not proves_size:
+            self.unconfirmed[name] = path
         else:
-            self.doubtful.pop(name, None)
+            self.unconfirmed.pop(name, None)
 
-    def close(self) -> None:
-        """Refuse sizes that only one array says, and by zeros alone."""
-        for name, path in self.doubtful.items():
+    def check_confirmed(self) -> None:
+        """Refuse sizes that come from one array of unstored zeros only."""
+        for name, path in self.unconfirmed.items():
             raise ContentsError(
                 f"{path} has {self.sizes[name]} {name}, almost all of them zeros that are not "
-                "stored, and nothing else says so"
+                "stored, and no other attribute has this size"
             )
 
-    def bind_all(self, binds: Binds, value: object, path: str) -> None:
-        """Set sizes that follow from a value, by functions of it and of what is held."""
+    def set_sizes(self, binds: Binds, value: object, path: str) -> None:
+        """Set sizes by functions of a value and of these sizes."""
         for name, size_of in binds.items():
-            self.bind(name, int(size_of(value, self)), path)
+            self.set_size(name, int(size_of(value, self)), path)
 
-    def measure(self, text: str | int, path: str) -> int:
-        """A sum of products of sizes and numbers, such as "columns+1" or "2*outputs"."""
+    def evaluate_size(self, text: str | int, path: str) -> int:
+        """Return a sum of products of sizes and numbers, such as "columns+1" or "2*outputs"."""
         if isinstance(text, int):
             return text
         total = 0
         for product in text.split("+"):
-            found = 1
+            factor_product = 1
             for factor in product.split("*"):
                 number = int(factor) if factor.isdigit() else self.size(factor)
                 if number is None:
                     raise ContentsError(
                         f"{path} needs the number of {product}, which nothing in the file sets"
                     )
-                found *= number
-            total += found
+                factor_product *= number
+            total += factor_product
         return total
 
-    def fit(self, text: Length, length: int, path: str, backed: bool = True) -> None:
-        """Compare a length with its declaration; a bare name that is not set yet is set by it.
+    def check_length(
+        self, declaration: Length, length: int, path: str, proves_size: bool = True
+    ) -> None:
+        """Compare a length with its declaration, or set the size if it is a name without a value.
 
-        Of a tuple the second one is a way out.
+        A tuple declares a length and an alternative.
         """
-        wanted: str | int = text[length == text[1]] if isinstance(text, tuple) else text
-        if isinstance(wanted, str) and re.fullmatch("[a-z_]+", wanted):
-            self.bind(wanted, length, path, backed)
-        elif (known := self.measure(wanted, path)) != length:
-            raise ContentsError(f"{path} has the length {length}, but {wanted} = {known}")
+        declared: str | int = (
+            declaration[length == declaration[1]] if isinstance(declaration, tuple) else declaration
+        )
+        if isinstance(declared, str) and re.fullmatch("[a-z_]+", declared):
+            self.set_size(declared, length, path, proves_size)
+        elif (expected := self.evaluate_size(declared, path)) != length:
+            raise ContentsError(f"{path} has the length {length}, but {declared} = {expected}")
 
 
 # --------------------------------------------------------------------------- declarations
 class Content:
-    """One declaration.
+    """The declaration of one attribute.
 
-    `early` contents may stand alone: they are set while input is checked, before a fit can fail.
+    `early` contents are set while a fit validates its input, so they can be the only ones.
     """
 
     early = False
 
-    def needed(self, held: Held) -> bool | None:
-        """Whether the attribute must be there; None where it must not."""
+    def is_required(self, sizes: Sizes) -> bool | None:
+        """Return whether the attribute is required; None if it is not allowed."""
         return True
 
-    def suits(self, value: object) -> bool:
-        """Whether the kind of the value is the right one, whatever its sizes."""
+    def matches(self, value: object) -> bool:
+        """Return whether the value is of the right kind, whatever its sizes."""
         return True
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """Refuse a value by its type, its dtype and its shape."""
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Refuse a value with a wrong type, dtype or shape."""
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """The value itself, its arrays read; refused by its numbers."""
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Return the value with its arrays read; refuse wrong numbers."""
         return value

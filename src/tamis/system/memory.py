@@ -42,6 +42,6 @@ def check_memory(what: str, needed: int, instead: str) -> None:
     free = free_memory() if needed > UNCHECKED_BYTES else None
     if free is not None and needed > free // 2:
         raise MemoryError(
-            f"{what} would take {needed / 2**30:,.1f} GiB, more than half of the free memory, "
-            f"{free / 2**30:,.1f} GiB. {instead}"
+            f"{what} would take {needed / 2**30:,.1f} GiB, more than half of the "
+            f"{free / 2**30:,.1f} GiB that are free. {instead}"
         )

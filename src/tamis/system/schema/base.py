@@ -101,7 +101,7 @@ class Sizes:
         existing = self.size(name)
         if existing is not None and existing != value:
             raise ContentsError(
-                f"{path} has {value} {name}, but the attributes before it have {existing}"
+                f"{path} has {value} {name}, but there are {existing} in what came before it"
             )
         if name in self.shared and self.outer:
             self.outer.set_size(self.shared[name], value, path, proves_size)

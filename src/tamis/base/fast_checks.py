@@ -16,27 +16,27 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from tamis.system.memory import check_memory
 
-_SPARSE_WAY_OUT = (
+_SPARSE_ADVICE = (
     "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
 )
-_NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
+_FLOAT_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def is_plain(X) -> bool:
+def is_plain_matrix(X) -> bool:
     """Whether X has neither names nor anything else to find or to change."""
     if type(X) is np.ndarray:
-        sound = X.ndim == 2 and X.flags.c_contiguous
+        is_simple = X.ndim == 2 and X.flags.c_contiguous
     else:
-        sound = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
-    return sound and X.dtype in _NUMBERS and X.shape[0] > 0 and X.shape[1] > 0
+        is_simple = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
+    return is_simple and X.dtype in _FLOAT_TYPES and X.shape[0] > 0 and X.shape[1] > 0
 
 
-def is_known(model, X, grow: bool) -> bool:
+def matches_training(model, X, grow: bool) -> bool:
     """Whether plain X is as a model without names knows it from earlier calls."""
     return (grow or X.shape[1] == model.n_features_in_) and "feature_names_in_" not in vars(model)
 
 
-def is_vector(values) -> bool:
+def is_float_vector(values) -> bool:
     """Whether values are as loops read them."""
     return type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
 
@@ -53,14 +53,14 @@ def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
     kind = f"sparse {name} in {X.format.upper()} format"
     if X.format == "coo":
         for axis, coordinates in enumerate(X.coords):
-            said = "row" if axis == 0 and X.ndim > 1 else "column"
-            _check_whole(f"{kind}: {said}", coordinates)
-            _check_range(f"{kind}: {said}", coordinates, X.shape[axis])
+            axis_name = "row" if axis == 0 and X.ndim > 1 else "column"
+            _check_integer_type(f"{kind}: {axis_name}", coordinates)
+            _check_range(f"{kind}: {axis_name}", coordinates, X.shape[axis])
             _check_lengths(kind, len(X.data), len(coordinates))
     elif X.format in ("csr", "csc", "bsr"):
         _check_compressed(X, kind, indices or X.format != "csr")
     elif X.format == "dia":
-        _check_whole(f"{kind}: offsets", X.offsets)
+        _check_integer_type(f"{kind}: offsets", X.offsets)
         _check_lengths(kind, len(X.data), len(X.offsets))
     elif X.format == "lil":
         _check_lengths(kind, len(X.rows), X.shape[0])
@@ -72,44 +72,44 @@ def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
 
 def _check_compressed(X, kind: str, indices: bool) -> None:
     """Pointers, and indices where they are wanted, of a matrix by rows, columns or blocks."""
-    _check_whole(f"{kind}: indptr", X.indptr)
-    _check_whole(f"{kind}: indices", X.indices)
+    _check_integer_type(f"{kind}: indptr", X.indptr)
+    _check_integer_type(f"{kind}: indices", X.indices)
     shape = X.shape if X.ndim > 1 else (1, *X.shape)
     block = X.blocksize if X.format == "bsr" else (1, 1)
     major, minor = (1, 0) if X.format == "csc" else (0, 1)
-    pointers, stored = X.indptr, len(X.indices)
+    pointers, n_stored = X.indptr, len(X.indices)
     if len(pointers) != shape[major] // block[major] + 1:
         raise ValueError(
             f"{kind}: indptr has {len(pointers)} entries for {shape[major]} "
-            f"{'columns' if major else 'rows'}. {_SPARSE_WAY_OUT}"
+            f"{'columns' if major else 'rows'}. {_SPARSE_ADVICE}"
         )
-    if pointers[0] != 0 or pointers[-1] > stored or (pointers[1:] < pointers[:-1]).any():
+    if pointers[0] != 0 or pointers[-1] > n_stored or (pointers[1:] < pointers[:-1]).any():
         raise ValueError(
-            f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the "
-            f"number of stored entries. {_SPARSE_WAY_OUT}"
+            f"{kind}: indptr must start at 0, never fall and end at most at {n_stored}, the "
+            f"number of stored entries. {_SPARSE_ADVICE}"
         )
-    _check_lengths(kind, len(X.data), stored)
+    _check_lengths(kind, len(X.data), n_stored)
     if indices:
-        said = f"{kind}: {'column ' if X.format == 'csr' else ''}index"
-        _check_range(said, X.indices[: pointers[-1]], shape[minor] // block[minor])
+        label = f"{kind}: {'column ' if X.format == 'csr' else ''}index"
+        _check_range(label, X.indices[: pointers[-1]], shape[minor] // block[minor])
 
 
-def _check_whole(what: str, numbers) -> None:
+def _check_integer_type(what: str, numbers) -> None:
     if numbers.dtype not in (np.int32, np.int64):
         raise ValueError(
-            f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_WAY_OUT}"
+            f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_ADVICE}"
         )
 
 
 def _check_range(what: str, coordinates, limit: int) -> None:
     if len(coordinates) and (coordinates.min() < 0 or coordinates.max() >= limit):
-        bad = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
-        raise ValueError(f"{what} {bad} is outside 0..{limit - 1}. {_SPARSE_WAY_OUT}")
+        value = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
+        raise ValueError(f"{what} {value} is outside 0..{limit - 1}. {_SPARSE_ADVICE}")
 
 
-def _check_lengths(kind: str, values: int, indices: int) -> None:
-    if values != indices:
-        raise ValueError(f"{kind}: {values} values for {indices} indices. {_SPARSE_WAY_OUT}")
+def _check_lengths(kind: str, n_values: int, n_indices: int) -> None:
+    if n_values != n_indices:
+        raise ValueError(f"{kind}: {n_values} values for {n_indices} indices. {_SPARSE_ADVICE}")
 
 
 def dense(matrix, name: str = "y") -> Any:
@@ -130,8 +130,8 @@ def check_array(X, **options) -> Any:
     name = options.get("input_name") or "X"
     check_input(X, name)
     if not options.get("ensure_2d", True):
-        _refuse_single(X, name)
-    with within_float(name):
+        _refuse_scalar(X, name)
+    with explaining_overflow(name):
         return validation.check_array(with_gaps(X), **options)
 
 
@@ -140,8 +140,8 @@ def validate_data(model, X, y="no_validation", **options) -> Any:
     check_input(X)
     check_sparse(y, "y")
     if not isinstance(y, str):  # scikit-learn's word for no targets at all
-        _refuse_single(y, "y")
-    with within_float("X or y"):
+        _refuse_scalar(y, "y")
+    with explaining_overflow("X or y"):
         return validation.validate_data(model, with_gaps(X), with_gaps(y), **options)
 
 
@@ -172,7 +172,7 @@ def check_input(X, name: str = "X") -> None:
         )
 
 
-def _refuse_single(values, name: str) -> None:
+def _refuse_scalar(values, name: str) -> None:
     if getattr(values, "shape", None) == () or np.isscalar(values):
         raise ValueError(
             f"{name} is a single value, {values!r}. Pass one a row, as a list or an array."
@@ -180,7 +180,7 @@ def _refuse_single(values, name: str) -> None:
 
 
 @contextmanager
-def within_float(name: str) -> Iterator[None]:
+def explaining_overflow(name: str) -> Iterator[None]:
     """Say what whole numbers beyond all floats are."""
     try:
         yield
@@ -206,7 +206,7 @@ def kind_of_targets(y) -> str:
     warning.
     """
     check_sparse(y, "y")
-    _refuse_single(y, "y")
+    _refuse_scalar(y, "y")
     with np.errstate(invalid="ignore"):
         return type_of_target(y)
 
@@ -230,7 +230,9 @@ def distinct(classes) -> np.ndarray:
     values = np.ravel(np.array(classes, dtype=object)).tolist()
     if not values:
         raise ValueError("classes is empty. Name two classes at least.")
-    if len({isinstance(one, str) for one in values}) > 1 or any(one is None for one in values):
+    if len({isinstance(label, str) for label in values}) > 1 or any(
+        label is None for label in values
+    ):
         raise ValueError(f"classes {values[:10]} are of two kinds; all must be numbers, or words.")
     return np.unique(classes)
 
@@ -252,7 +254,7 @@ def check_length(y, n_rows: int) -> None:
         )
 
 
-def check_scores(X, outputs: int, what: str = "the scores") -> None:
+def check_scores_memory(X, outputs: int, what: str = "the scores") -> None:
     """Refuse a number for each row and output where memory has no room for them."""
     rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
     check_memory(
@@ -262,7 +264,7 @@ def check_scores(X, outputs: int, what: str = "the scores") -> None:
     )
 
 
-def class_spans(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:
+def split_at_new_classes(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:
     """Cuts of a chunk where a class is met for the first time: a class exists from its first row
     on, not from its chunk on.
     """
@@ -304,7 +306,7 @@ def by_reading(model, X):
     return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
 
 
-def checked(model, X, **options):
+def validate_numbers_or_advise(model, X, **options):
     """X after scikit-learn's checks; where it holds words, the way out is told."""
     try:
         return validate_data(model, X, **options)

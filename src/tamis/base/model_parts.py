@@ -38,10 +38,12 @@ def loss_of(model):
         if accepts(term) and not (residual and hasattr(term, "accepts"))
     ]
     domain = getattr(loss, "domain", "other targets")
-    own = "a term that depends on score - target" if is_regressor(model) else "a term of classes"
+    own_term = (
+        "a term that depends on score - target" if is_regressor(model) else "a term of classes"
+    )
     raise ValueError(
         f"loss={model.loss!r} is a loss of {domain}; {type(model).__name__} takes "
-        f"{', '.join(names)}, or {own}."
+        f"{', '.join(names)}, or {own_term}."
     )
 
 
@@ -73,18 +75,18 @@ def penalty_of(alpha, l1_ratio: float, positive):
 
 def learning_rate_of(learning_rate, eta, automatic_eta: float):
     """Learning rate and whether its size is automatic."""
-    given = take_term("learning_rate", learning_rate, LEARNING_RATES, ("step_size",))
+    term = take_term("learning_rate", learning_rate, LEARNING_RATES, ("step_size",))
     if not isinstance(learning_rate, str):
         if not isinstance(eta, str):
             raise ValueError(
                 f"learning_rate={learning_rate!r} has a size of its own; leave eta at 'auto' "
                 "beside it."
             )
-        return given, False
-    if isinstance(given, PassiveAggressive):
-        return (given if isinstance(eta, str) else given._replace(C=float(eta))), False
+        return term, False
+    if isinstance(term, PassiveAggressive):
+        return (term if isinstance(eta, str) else term._replace(C=float(eta))), False
     automatic = isinstance(eta, str)
-    return given._replace(eta=automatic_eta if automatic else float(eta)), automatic
+    return term._replace(eta=automatic_eta if automatic else float(eta)), automatic
 
 
 def check_curvature(model, loss, optimizer) -> None:

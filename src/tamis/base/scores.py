@@ -49,10 +49,15 @@ def mean_with_error(
         count = len(values)
         error = values.std(ddof=ddof) / math.sqrt(count) if count > ddof else math.inf
         return float(values.mean()), float(error)
-    mean, shares = float(np.average(values, weights=weights)), weights / weights.sum()
-    per_row = (shares**2).sum()  # 1 over the effective number of rows
-    variance, room = (shares * (values - mean) ** 2).sum(), 1.0 - ddof * per_row
-    return mean, float(np.sqrt(variance * per_row / room)) if room > 0.0 else math.inf
+    mean, fractions = float(np.average(values, weights=weights)), weights / weights.sum()
+    inverse_n_effective = (fractions**2).sum()  # 1 over the effective number of rows
+    variance, denominator = (
+        (fractions * (values - mean) ** 2).sum(),
+        1.0 - ddof * inverse_n_effective,
+    )
+    return mean, float(
+        np.sqrt(variance * inverse_n_effective / denominator)
+    ) if denominator > 0.0 else math.inf
 
 
 def paired_difference(
@@ -97,12 +102,12 @@ def one_standard_error(
     """
     lowest = int(np.argmin(means))
     limit = float(means[lowest] + se * error)
-    near = means <= limit
+    is_near = means <= limit
     if sizes is None:
-        return int(np.flatnonzero(near)[0]), limit
+        return int(np.flatnonzero(is_near)[0]), limit
     if not allow_empty and sizes[lowest] > 0:
-        near &= sizes > 0
-    indices = np.flatnonzero(near)
+        is_near &= sizes > 0
+    indices = np.flatnonzero(is_near)
     return int(indices[np.lexsort((means[indices], sizes[indices]))[0]]), limit
 
 
@@ -125,20 +130,20 @@ def update_baseline(state: Baseline, y: Any, weights: np.ndarray | None, classes
     weights = np.ones(y.shape[0]) if weights is None else np.asarray(weights, dtype=float)
     if classes and y.ndim == 1:
         values, codes = np.unique(y, return_inverse=True)
-        known = dict(state)
+        class_weights = dict(state)
         sums = np.bincount(codes, weights=weights, minlength=len(values))
         for value, weight in zip(values.tolist(), sums.tolist(), strict=True):
-            known[value] = known.get(value, 0.0) + weight
-        state[:] = [[value, weight] for value, weight in known.items()]
+            class_weights[value] = class_weights.get(value, 0.0) + weight
+        state[:] = [[value, weight] for value, weight in class_weights.items()]
         return
     total = float(weights.sum())
     if not total:
         return
     means = np.atleast_1d(y.T @ weights) / total
     state.extend([0.0, state[0][1] if state else 0.0] for _ in range(len(state), len(means)))
-    for pair, mean in zip(state, means.tolist(), strict=False):
-        pair[1] += total
-        pair[0] += (mean - pair[0]) * total / pair[1]
+    for mean_and_weight, mean in zip(state, means.tolist(), strict=False):
+        mean_and_weight[1] += total
+        mean_and_weight[0] += (mean - mean_and_weight[0]) * total / mean_and_weight[1]
 
 
 def baseline_prediction(state: Baseline, classes: bool, several: bool) -> Any:

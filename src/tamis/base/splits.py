@@ -71,20 +71,22 @@ def make_folds(
             rows = rows[np.argsort(order, kind="stable")]
             splitter = model_selection.TimeSeriesSplit(n_folds)
         else:
-            by_class = stratify and y is not None and type_of_target(y) in ("binary", "multiclass")
-            kind = f"{'Stratified' * by_class}{'Group' * (groups is not None)}KFold"
-            splitter = getattr(model_selection, kind)(
+            is_stratified = (
+                stratify and y is not None and type_of_target(y) in ("binary", "multiclass")
+            )
+            splitter_name = f"{'Stratified' * is_stratified}{'Group' * (groups is not None)}KFold"
+            splitter = getattr(model_selection, splitter_name)(
                 n_folds, shuffle=shuffle, random_state=random_state
             )
     else:
         splitter = cv if hasattr(cv, "split") else None
     if splitter is None:
-        everything = np.arange(n_rows)
-        pairs = [[everything[np.asarray(side)] for side in fold] for fold in cv]
+        all_rows = np.arange(n_rows)
+        pairs = [[all_rows[np.asarray(indices)] for indices in fold] for fold in cv]
         folds = [(train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in pairs]
     else:
-        sides = splitter.split(np.zeros((len(rows), 1)), y, groups)
-        folds = [(rows[train], rows[test]) for train, test in sides]
+        index_pairs = splitter.split(np.zeros((len(rows), 1)), y, groups)
+        folds = [(rows[train], rows[test]) for train, test in index_pairs]
     folds = [fold for fold in folds if len(fold[1])]
     if not folds:
         raise ValueError(f"cv={cv!r} has no fold that tests a row of weight above 0.")
@@ -114,7 +116,7 @@ def hold_out(
     return rows[train], rows[test]
 
 
-def out_of_fold(folds: list[Fold], predict: Callable) -> np.ndarray:
+def predict_out_of_fold(folds: list[Fold], predict: Callable) -> np.ndarray:
     """Predictions of every tested row by a model that has not learnt from it, in the order of the
     rows: `predict` takes rows to learn from and rows to predict.
     """
@@ -133,7 +135,7 @@ def calibration_scores(classes: np.ndarray, score: Callable, random_state: Any) 
         max(2, min(MAX_CALIBRATION_FOLDS, rarest)), len(classes), classes,
         stratify=rarest >= 2, shuffle=True, random_state=random_state,
     )  # fmt: skip
-    return out_of_fold(folds, score)
+    return predict_out_of_fold(folds, score)
 
 
 # --------------------------------------------------------------------------- halves
@@ -151,12 +153,12 @@ def complementary_halves(
     codes = np.zeros(n_rows, np.int64) if strata is None else strata
     order = order[np.argsort(codes[order], kind="stable")]
     sizes = np.bincount(codes)
-    odd = np.cumsum(sizes)[sizes % 2 == 1] - 1
-    left_over = random.permutation(order[odd])
+    last_of_odd = np.cumsum(sizes)[sizes % 2 == 1] - 1
+    left_over = random.permutation(order[last_of_odd])
     left_over = left_over[: len(left_over) // 2 * 2]
-    pairs = np.concatenate((np.delete(order, odd), left_over)).reshape(-1, 2)
-    swapped = random.random(len(pairs)) < 0.5
-    first = np.where(swapped, pairs[:, 1], pairs[:, 0])
+    pairs = np.concatenate((np.delete(order, last_of_odd), left_over)).reshape(-1, 2)
+    is_swapped = random.random(len(pairs)) < 0.5
+    first = np.where(is_swapped, pairs[:, 1], pairs[:, 0])
     return np.sort(first), np.sort(pairs.sum(axis=1) - first)
 
 
@@ -188,10 +190,10 @@ def repeated_stratified_folds(
     """
     row_kinds = np.cumsum(np.append(False, row_hashes[1:] != row_hashes[:-1]))
     strata = np.unique(np.column_stack((row_kinds, targets)), axis=0, return_inverse=True)[1]
-    places, folds = np.arange(len(row_hashes)), np.empty((n_repeats, len(row_hashes)), np.int64)
+    positions, folds = np.arange(len(row_hashes)), np.empty((n_repeats, len(row_hashes)), np.int64)
     for k in range(n_repeats):
-        draws = mix64_array((places.astype(np.uint64) + np.uint64(1)) * np.uint64(2 * k + 1))
-        folds[k, np.lexsort((draws, strata.ravel()))] = places % n_folds
+        draws = mix64_array((positions.astype(np.uint64) + np.uint64(1)) * np.uint64(2 * k + 1))
+        folds[k, np.lexsort((draws, strata.ravel()))] = positions % n_folds
     return folds
 
 
@@ -201,6 +203,6 @@ def few_distinct(row_hashes: np.ndarray, n_folds: int) -> int:
     """
     if not len(row_hashes):
         return 0
-    distinct = 1 + int(np.count_nonzero(row_hashes[1:] != row_hashes[:-1]))
+    n_distinct = 1 + int(np.count_nonzero(row_hashes[1:] != row_hashes[:-1]))
     limit = min(MIN_DISTINCT_PER_FOLD * n_folds, len(row_hashes) / 2)
-    return distinct if 2 <= distinct < limit else 0
+    return n_distinct if 2 <= n_distinct < limit else 0

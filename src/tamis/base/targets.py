@@ -17,7 +17,7 @@ from tamis.base.fast_checks import (
     check_classes,
     check_kind,
     check_length,
-    check_scores,
+    check_scores_memory,
     dense,
     distinct,
     refuse_none,
@@ -27,21 +27,21 @@ from tamis.numerics.csr import frozen
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import array, flag, labels, one_of, size
 
-FIRST = 1000  # rows among which most classes are met
+N_FIRST_ROWS = 1000  # rows among which most classes are met
 
 
 # ---------------------------------------------------------------- classes and labels
-def _outputs_of(count: int, held) -> int:
+def _count_outputs(count: int, sizes) -> int:
     """Outputs of a model of so many classes, as a file says them."""
-    return count if held.state.get("labels") or count > 2 else 1
+    return count if sizes.state.get("labels") or count > 2 else 1
 
 
-def _columns_of(count: int, held) -> int:
+def _count_columns(count: int, sizes) -> int:
     """Columns of its targets."""
-    return count if held.state.get("labels") else 1
+    return count if sizes.state.get("labels") else 1
 
 
-def _unknown(y) -> None:
+def _encode_nothing(y) -> None:
     """Nothing that is known at once."""
 
 
@@ -53,7 +53,7 @@ class ClassTargets:
 
     _contents: ClassVar[dict] = {
         "labels": flag(),
-        "classes": labels("classes", binds={"outputs": _outputs_of, "targets": _columns_of}),
+        "classes": labels("classes", binds={"outputs": _count_outputs, "targets": _count_columns}),
         "counts": one_of(None, array("f8", "classes", least=0.0)),
     }
 
@@ -72,33 +72,35 @@ class ClassTargets:
             return cls._of_labels(y, n_rows, model, known)
         y = along_one(y)
         check_length(y, n_rows)
-        found = known
+        targets = known
         if known is None:
-            plain = y.dtype.kind in "biu"  # whole numbers are classes, unless they are too many
-            if not plain:
+            is_integer = (
+                y.dtype.kind in "biu"
+            )  # whole numbers are classes, unless they are too many
+            if not is_integer:
                 check_classes(y)
             if classes is None and not (whole or grow):
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit (or set grow=True)."
                 )
-            found = cls(_distinct(y) if classes is None else distinct(classes))
-            if plain and 2 * len(found.classes) >= len(y):
+            targets = cls(_find_classes(y) if classes is None else distinct(classes))
+            if is_integer and 2 * len(targets.classes) >= len(y):
                 check_classes(y)
         elif classes is not None and not np.array_equal(known.classes, distinct(classes)):
             raise ValueError(
                 f"`classes={distinct(classes)[:10].tolist()}` is not the same as on the first "
                 f"call to partial_fit: {known.classes[:10].tolist()}."
             )
-        if found.labels:
+        if targets.labels:
             raise ValueError("y is one-dimensional, but earlier calls had a 0/1 matrix of labels.")
-        codes = found._codes(y)
+        codes = targets._codes(y)
         if codes is None:
             check_classes(y)
-            found = found._with(np.setdiff1d(y, found.classes), grow)
-            codes = found._codes(y)
-        if whole and len(found.classes) < 2:
-            raise ValueError(one_class_message(type(model).__name__, found.classes[0]))
-        return found, EncodedTargets(frozen(found.columns(codes)))
+            targets = targets._add_classes(np.setdiff1d(y, targets.classes), grow)
+            codes = targets._codes(y)
+        if whole and len(targets.classes) < 2:
+            raise ValueError(one_class_message(type(model).__name__, targets.classes[0]))
+        return targets, EncodedTargets(frozen(targets.columns(codes)))
 
     @classmethod
     def _of_labels(cls, y, n_rows, model, known) -> tuple["ClassTargets", EncodedTargets]:
@@ -114,26 +116,26 @@ class ClassTargets:
                 f"{np.setdiff1d(y, (0, 1))[0]!r}."
             )
         check_length(y, n_rows)
-        found = cls(np.arange(y.shape[1]), labels=True) if known is None else known
-        if not found.labels or y.shape[1] != len(found.classes):
-            begun = len(found.classes) if found.labels else "one class a row"
+        targets = cls(np.arange(y.shape[1]), labels=True) if known is None else known
+        if not targets.labels or y.shape[1] != len(targets.classes):
+            expected = len(targets.classes) if targets.labels else "one class a row"
             raise ValueError(
-                f"y has {y.shape[1]} labels a row, but the model was begun with {begun}."
+                f"y has {y.shape[1]} labels a row, but the model was begun with {expected}."
             )
-        return found, EncodedTargets(frozen(np.where(y > 0, 1.0, -1.0)))
+        return targets, EncodedTargets(frozen(np.where(y > 0, 1.0, -1.0)))
 
     def _codes(self, y):
         """Class numbers, or None where y holds an unknown class."""
         if len(self.classes) == 2 and y.dtype.kind in "biuf" and self.classes.dtype.kind in "biuf":
-            second = y == self.classes[1]
-            return second if (second | (y == self.classes[0])).all() else None
+            is_second = y == self.classes[1]
+            return is_second if (is_second | (y == self.classes[0])).all() else None
         try:
             codes = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
         except TypeError:  # words and numbers, or None, have no order
             return None
         return codes if np.array_equal(self.classes[codes], y) else None
 
-    def _with(self, new, grow: bool) -> "ClassTargets":
+    def _add_classes(self, new, grow: bool) -> "ClassTargets":
         """The targets with unseen classes, where the model may grow."""
         if not grow:
             raise ValueError(
@@ -151,30 +153,32 @@ class ClassTargets:
         """Where the outputs of grown targets come from: numbers of present outputs, -1 for none,
         and the signs with which they are taken.
         """
-        place = np.searchsorted(other.classes, self.classes)
-        count = len(other.classes)
-        sources, signs = np.full(count, -1), np.ones(count)
+        new_index = np.searchsorted(other.classes, self.classes)
+        n_classes = len(other.classes)
+        sources, signs = np.full(n_classes, -1), np.ones(n_classes)
         if len(self.classes) > 2:
-            sources[place] = np.arange(len(self.classes))
-        elif count > 2:  # one or two classes are one output, whose negative sides with the first
-            sources[place] = 0
-            signs[place[0]] = -1.0
+            sources[new_index] = np.arange(len(self.classes))
+        elif (
+            n_classes > 2
+        ):  # one or two classes are one output, whose negative sides with the first
+            sources[new_index] = 0
+            signs[new_index[0]] = -1.0
         else:
-            return [0], [-1.0 if place[0] == 1 else 1.0]
+            return [0], [-1.0 if new_index[0] == 1 else 1.0]
         return sources, signs
 
     # ------------------------------------------------------------ rows
     def columns(self, codes: np.ndarray) -> np.ndarray:
         """Columns from numbers of classes."""
-        coded = codes if len(self.classes) > 2 else np.where(codes == 1, 1.0, -1.0)
-        return coded.astype(np.float64)[:, None]
+        values = codes if len(self.classes) > 2 else np.where(codes == 1, 1.0, -1.0)
+        return values.astype(np.float64)[:, None]
 
     def quick(self) -> Callable[[Any], float | None]:
         """What codes the target of a single row: the number in its column, or None where `of` must
         look.
         """
         if self.labels:
-            return _unknown
+            return _encode_nothing
         numbers = self.columns(np.arange(len(self.classes)))[:, 0].tolist()
         return dict(zip(self.classes.tolist(), numbers, strict=True)).get
 
@@ -191,7 +195,7 @@ class ClassTargets:
     def signs(self, columns: np.ndarray) -> np.ndarray:
         """+1 and -1 of every output: one class against the rest."""
         if self.excluding:
-            check_scores(columns, len(self.classes), "the targets")
+            check_scores_memory(columns, len(self.classes), "the targets")
             return np.where(columns == np.arange(len(self.classes)), 1.0, -1.0)
         return np.ascontiguousarray(columns)
 
@@ -214,19 +218,21 @@ class ClassTargets:
         """
         if class_weight is None or self.labels:
             return self, weights
-        codes, after = self.codes_of(columns), self
+        codes, targets = self.codes_of(columns), self
         if not isinstance(class_weight, str):
-            given = self._spread(class_weight, grow)
-            factors = np.array([float(given.get(c, 1.0)) for c in self.classes.tolist()])[codes]
+            class_weights = self._check_class_weight(class_weight, grow)
+            factors = np.array([float(class_weights.get(c, 1.0)) for c in self.classes.tolist()])[
+                codes
+            ]
         elif whole:
-            counted = codes if not len(weights) else codes[weights > 0]
-            present = np.bincount(counted, minlength=len(self.classes))
-            factors = (len(counted) / (len(self.classes) * np.maximum(present, 1)))[codes]
+            counted_codes = codes if not len(weights) else codes[weights > 0]
+            counts = np.bincount(counted_codes, minlength=len(self.classes))
+            factors = (len(counted_codes) / (len(self.classes) * np.maximum(counts, 1)))[codes]
         else:
-            after, factors = self._running_balance(codes, weights)
-        return after, frozen(factors if not len(weights) else factors * weights)
+            targets, factors = self._running_balance(codes, weights)
+        return targets, frozen(factors if not len(weights) else factors * weights)
 
-    def _spread(self, class_weight: dict, grow: bool) -> dict:
+    def _check_class_weight(self, class_weight: dict, grow: bool) -> dict:
         """The user's class weights; classes without one count 1."""
         unknown = [c for c in class_weight if c not in self.classes]
         if unknown and not grow:
@@ -245,14 +251,14 @@ class ClassTargets:
     def _running_balance(self, codes, weights):
         """Balanced weights by the counts so far."""
         counts = np.zeros(len(self.classes)) if self.counts is None else self.counts
-        counted = np.ones(len(codes)) if not len(weights) else (weights > 0).astype(float)
-        own = np.empty(len(codes))
+        is_counted = np.ones(len(codes)) if not len(weights) else (weights > 0).astype(float)
+        running_counts = np.empty(len(codes))
         for c in range(len(self.classes)):
-            mine = codes == c
-            own[mine] = counts[c] + np.cumsum(counted[mine])
-        seen = counts.sum() + np.cumsum(counted)
-        counts = counts + np.bincount(codes, weights=counted, minlength=len(self.classes))
-        factors = seen / (len(self.classes) * np.maximum(own, 1.0))
+            in_class = codes == c
+            running_counts[in_class] = counts[c] + np.cumsum(is_counted[in_class])
+        running_total = counts.sum() + np.cumsum(is_counted)
+        counts = counts + np.bincount(codes, weights=is_counted, minlength=len(self.classes))
+        factors = running_total / (len(self.classes) * np.maximum(running_counts, 1.0))
         return ClassTargets(self.classes, self.labels, counts), factors
 
     # ------------------------------------------------------------ scores
@@ -270,53 +276,53 @@ class ClassTargets:
             return (scores > 0).astype(np.int64)
         if len(self.classes) > 2:
             return self.classes[scores.argmax(axis=1)]
-        second = len(self.classes) == 2
+        has_two_classes = len(self.classes) == 2
         return self.classes[
-            (scores[:, 0] > 0).astype(int) if second else np.zeros(len(scores), int)
+            (scores[:, 0] > 0).astype(int) if has_two_classes else np.zeros(len(scores), int)
         ]
 
     def probabilities(self, scores: np.ndarray, joint: bool = False) -> np.ndarray:
         """Probabilities of the classes under the logistic loss; of several classes by a softmax
         (`joint`), or each against the rest and divided by their sum.
         """
-        likely = 0.5 * (1.0 + np.tanh(0.5 * scores))
+        positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
         if self.excluding and joint:
             return softmax(scores)
-        return self.divided(likely, 0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])))
+        return self.divided(positive, 0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])))
 
-    def divided(self, likely: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Probabilities of all classes from those of the outputs; of two classes, `other` is that
+    def divided(self, positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
+        """Probabilities of all classes from those of the outputs; of two classes, `negative` is that
         of the first one. Where all are 0, all are the same.
         """
         if self.labels:
-            return likely
+            return positive
         if len(self.classes) == 1:
-            return np.ones((len(likely), 1))
+            return np.ones((len(positive), 1))
         if len(self.classes) == 2:
-            return np.column_stack((other, likely))
-        total = likely.sum(axis=1, keepdims=True)
-        sound = np.where(total > 0, total, 1.0)
-        return np.where(total > 0, likely / sound, 1.0 / likely.shape[1])
+            return np.column_stack((negative, positive))
+        total = positive.sum(axis=1, keepdims=True)
+        divisor = np.where(total > 0, total, 1.0)
+        return np.where(total > 0, positive / divisor, 1.0 / positive.shape[1])
 
     def score(self, scores: np.ndarray, columns: np.ndarray, weights: np.ndarray) -> float:
         """Weighted accuracy."""
         if self.labels:
-            right = ((scores > 0) == (columns > 0)).mean(axis=1)
+            is_correct = ((scores > 0) == (columns > 0)).mean(axis=1)
         elif len(self.classes) > 2:
-            right = scores.argmax(axis=1) == columns[:, 0]
+            is_correct = scores.argmax(axis=1) == columns[:, 0]
         else:
-            right = (scores[:, 0] > 0) == (columns[:, 0] > 0)
-        return float(np.average(right, weights=weights))
+            is_correct = (scores[:, 0] > 0) == (columns[:, 0] > 0)
+        return float(np.average(is_correct, weights=weights))
 
 
-def _distinct(y: np.ndarray) -> np.ndarray:
+def _find_classes(y: np.ndarray) -> np.ndarray:
     """The classes of y, ascending; without sorting all of it where the first rows have them all."""
-    few = ClassTargets(np.unique(y[:FIRST]))
-    return few.classes if few._codes(y) is not None else np.unique(y)
+    first_targets = ClassTargets(np.unique(y[:N_FIRST_ROWS]))
+    return first_targets.classes if first_targets._codes(y) is not None else np.unique(y)
 
 
 # ---------------------------------------------------------------- numbers
-def _number(y) -> float | None:
+def _encode_number(y) -> float | None:
     """A number as it stands in its column, if it is one between the limits."""
     if not isinstance(y, float | int | np.integer | np.floating):
         return None
@@ -344,16 +350,16 @@ class NumberTargets:
         flat = y.ndim == 1
         y = y[:, None] if flat else y
         check_length(y, n_rows)
-        found = cls(y.shape[1], flat) if known is None else known
-        if y.shape[1] != found.outputs:
+        targets = cls(y.shape[1], flat) if known is None else known
+        if y.shape[1] != targets.outputs:
             raise ValueError(
-                f"y has {y.shape[1]} targets a row, but the model was begun with {found.outputs}."
+                f"y has {y.shape[1]} targets a row, but the model was begun with {targets.outputs}."
             )
-        return found, EncodedTargets(frozen(np.ascontiguousarray(y)))
+        return targets, EncodedTargets(frozen(np.ascontiguousarray(y)))
 
     def quick(self) -> Callable[[Any], float | None]:
         """As in `ClassTargets`."""
-        return _number if self.flat else _unknown
+        return _encode_number if self.flat else _encode_nothing
 
     def strata(self, columns: np.ndarray) -> None:
         """Nothing that a split of the rows should keep in balance."""
@@ -372,10 +378,10 @@ class NumberTargets:
     def score(self, scores: np.ndarray, columns: np.ndarray, weights: np.ndarray) -> float:
         """Weighted coefficient of determination."""
         weights = weights[:, None]
-        residual = (weights * (columns - scores) ** 2).sum()
+        residual_sum = (weights * (columns - scores) ** 2).sum()
         mean = (weights * columns).sum(axis=0) / weights.sum()
-        spread = (weights * (columns - mean) ** 2).sum()
-        return float(1.0 - residual / spread) if spread > 0 else 0.0
+        total = (weights * (columns - mean) ** 2).sum()
+        return float(1.0 - residual_sum / total) if total > 0 else 0.0
 
 
 Targets = ClassTargets | NumberTargets

@@ -14,13 +14,13 @@ from tamis.base.fast_checks import (
     by_reading,
     check_array,
     check_sparse,
-    checked,
-    is_known,
-    is_plain,
-    is_vector,
+    explaining_overflow,
+    is_float_vector,
+    is_plain_matrix,
+    matches_training,
     refuse_collection,
     validate_data,
-    within_float,
+    validate_numbers_or_advise,
 )
 from tamis.numerics.csr import (
     NOTHING,
@@ -36,20 +36,20 @@ from tamis.numerics.csr import (
 # Numbers are learned from between these two sizes: their fourth powers, times weights as large, and
 # the inverses of all that stay inside float64.
 LARGEST, SMALLEST = 1e50, 1e-50
-_RESCALE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
+_RESCALE_ADVICE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
 
 
-def _limits(word, number) -> tuple:
+def _bit_limits(integer, floating) -> tuple:
     """Type, mask, smallest and largest as integers, as far as the type of numbers reaches."""
-    reach = np.finfo(number)
-    ends = [
-        number(max(SMALLEST, float(reach.smallest_subnormal))),
-        number(min(LARGEST, float(reach.max))),
+    info = np.finfo(floating)
+    limits = [
+        floating(max(SMALLEST, float(info.smallest_subnormal))),
+        floating(min(LARGEST, float(info.max))),
     ]
-    return word, word(np.iinfo(word).max >> 1), *(end.view(word) for end in ends)
+    return integer, integer(np.iinfo(integer).max >> 1), *(end.view(integer) for end in limits)
 
 
-_BITS = {8: _limits(np.uint64, np.float64), 4: _limits(np.uint32, np.float32)}
+_BIT_LIMITS = {8: _bit_limits(np.uint64, np.float64), 4: _bit_limits(np.uint32, np.float32)}
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
@@ -83,24 +83,24 @@ def take_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True)
     where a fit (`reset`) has no others that is refused as well. A `chunk` of a stream may be all
     that small: its neighbours need not be. Columns are sorted in each row where `ordered`.
     """
-    X, fit = _validated(model, X, reset, grow), reset and not chunk
+    X, fit = _validate_shape(model, X, reset, grow), reset and not chunk
     if sp.issparse(X):
         return _from_csr(X, fit=fit, ordered=ordered)
-    return _from_dense(_sized(model, X, fit=fit))
+    return _from_dense(_clean_dense(model, X, fit=fit))
 
 
 def take_blocks(model, X, *, reset: bool, chunk: bool = False):
     """Like `take_matrix`, but dense X stays a dense array, read-only: for methods that hand it to
     BLAS.
     """
-    X, fit = _validated(model, X, reset, False), reset and not chunk
-    return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_sized(model, X, fit=fit))
+    X, fit = _validate_shape(model, X, reset, False), reset and not chunk
+    return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_clean_dense(model, X, fit=fit))
 
 
-def _validated(model, X, reset: bool, grow: bool):
+def _validate_shape(model, X, reset: bool, grow: bool):
     """X after scikit-learn's checks; the numbers themselves are looked at later."""
     X = X if reset else by_reading(model, X)
-    if is_plain(X) and (reset or is_known(model, X, grow)):
+    if is_plain_matrix(X) and (reset or matches_training(model, X, grow)):
         check_sparse(X, indices=False)  # these are looked at with the numbers
         if reset:
             model.n_features_in_ = X.shape[1]
@@ -108,15 +108,15 @@ def _validated(model, X, reset: bool, grow: bool):
                 del model.feature_names_in_
         return X
     refuse_collection(type(model).__name__, X)
-    types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
-    options = {"dtype": types, "ensure_all_finite": False, **form}
+    types, layout = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
+    options = {"dtype": types, "ensure_all_finite": False, **layout}
     if grow and not reset:
-        found = _take_grown(model, X, options)
+        result = _validate_growing(model, X, options)
     else:
-        found = checked(model, X, reset=reset, **options)
+        result = validate_numbers_or_advise(model, X, reset=reset, **options)
     if sp.issparse(X) and X.format != "csr":
-        found.sum_duplicates()  # a copy, in whatever order the other form had
-    return found
+        result.sum_duplicates()  # a copy, in whatever order the other form had
+    return result
 
 
 def take_columns(model, X, *, reset: bool):
@@ -127,33 +127,33 @@ def take_columns(model, X, *, reset: bool):
     X = X if reset else by_reading(model, X)
     refuse_collection(type(model).__name__, X)
     if not sp.issparse(X):
-        return _sized(model, checked(model, X, **options), fit=reset)
+        return _clean_dense(model, validate_numbers_or_advise(model, X, **options), fit=reset)
     if X.format != "csc":
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
     # The rows of its transpose are looked at, and nothing is sorted anew.
     X = validate_data(model, X, accept_sparse="csc", **options)
-    return _from_csr(X.T, fit=reset, turned=True).scipy().T
+    return _from_csr(X.T, fit=reset, transposed=True).scipy().T
 
 
-def _take_grown(model, X, options):
+def _validate_growing(model, X, options):
     """Like `validate_data`, but columns may be added at the right, or be missing there."""
     names = _get_feature_names(X)
     known = getattr(model, "feature_names_in_", None)
     if names is not None and known is not None:
         common = min(len(names), len(known))
         if list(names[:common]) != list(known[:common]):
-            at = next(k for k in range(common) if names[k] != known[k])
+            column = next(k for k in range(common) if names[k] != known[k])
             raise ValueError(
-                f"column {at} is named {names[at]!r}, but was {known[at]!r} in earlier calls; "
+                f"column {column} is named {names[column]!r}, but was {known[column]!r} in earlier calls; "
                 "with grow=True new columns go to the right of the known ones."
             )
     elif (names is None) != (known is None):
-        said = (
+        difference = (
             "has column names, but earlier calls had none"
             if known is None
             else "has no column names, but earlier calls had"
         )
-        warn_user(f"X {said}.", UserWarning)
+        warn_user(f"X {difference}.", UserWarning)
         if known is not None and X.shape[1] > len(known):
             raise ValueError(
                 "X has new columns without names; pass a DataFrame as in earlier calls."
@@ -161,7 +161,7 @@ def _take_grown(model, X, options):
     return check_array(X, estimator=model, input_name="X", **options)
 
 
-def note_columns(model, X, width: int) -> None:
+def record_columns(model, X, width: int) -> None:
     """Remember columns that `grow` has added; called once nothing can go wrong any more."""
     if width > model.n_features_in_:
         model.n_features_in_ = width
@@ -170,54 +170,57 @@ def note_columns(model, X, width: int) -> None:
             model.feature_names_in_ = np.asarray(names, dtype=object)
 
 
-def _from_csr(X, *, fit: bool = False, turned: bool = False, ordered: bool = True) -> Csr:
+def _from_csr(X, *, fit: bool = False, transposed: bool = False, ordered: bool = True) -> Csr:
     """Trusted rows from a SciPy CSR matrix or array; copied only if something must be mended.
 
-    `turned`: its rows are the user's columns.
+    `transposed`: its rows are the user's columns.
     """
     index_type = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
-    word, *limits = _BITS[X.data.dtype.itemsize]
+    unsigned, *limits = _BIT_LIMITS[X.data.dtype.itemsize]
     indptr = frozen(X.indptr.astype(np.uint64))
     indices = frozen(np.require(X.indices, requirements=["C", "A"])).view(index_type)
     data = frozen(np.require(X.data, requirements=["C", "A"]))
-    bits, width = data.view(word), np.uint64(X.shape[1])
-    _, wild, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
-    if wild:
+    bits, width = data.view(unsigned), np.uint64(X.shape[1])
+    _, out_of_range, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
+    if out_of_range:
         check_sparse(X)
     if large:
-        stored = data[: int(indptr[-1])]
-        _check_finite(stored, None, "X")
-        cell = int(np.abs(stored).argmax())
-        at = (int(np.searchsorted(indptr, cell, side="right")) - 1, int(indices[cell]))
-        _refuse_large(stored[cell], at[::-1] if turned else at)
-    tangled = unsorted and (ordered or has_duplicates(indptr, indices))
-    if small or tangled:
+        values = data[: int(indptr[-1])]
+        _check_finite(values, None, "X")
+        position = int(np.abs(values).argmax())
+        row_and_column = (
+            int(np.searchsorted(indptr, position, side="right")) - 1,
+            int(indices[position]),
+        )
+        _refuse_large(values[position], row_and_column[::-1] if transposed else row_and_column)
+    has_disorder = unsorted and (ordered or has_duplicates(indptr, indices))
+    if small or has_disorder:
         X = X.copy()
-        if tangled:  # else rows keep their order, whatever small numbers stand beside them
+        if has_disorder:  # else rows keep their order, whatever small numbers stand beside them
             X.sum_duplicates()
         if fit:
-            _check_some(X.data)
+            _check_not_all_tiny(X.data)
         X.data[np.abs(X.data) < SMALLEST] = 0.0
         X.eliminate_zeros()
-        return _from_csr(X, turned=turned, ordered=ordered)
+        return _from_csr(X, transposed=transposed, ordered=ordered)
     return Csr(data, indices, indptr, X.shape[1])
 
 
-def _sized(model, X, *, fit: bool):
+def _clean_dense(model, X, *, fit: bool):
     """Dense X, its numbers looked at; copied only where some of them are so small that they count
     as 0.
     """
     X = np.require(X, requirements=["A"])
-    word, *limits = _BITS[X.itemsize]
-    small, large = inspect_values(frozen(X.ravel(order="K")).view(word), *limits)
+    unsigned, *limits = _BIT_LIMITS[X.itemsize]
+    small, large = inspect_values(frozen(X.ravel(order="K")).view(unsigned), *limits)
     if large:
         _check_finite(X, model, "X")
-        at = np.unravel_index(int(np.abs(X).argmax()), X.shape)
-        _refuse_large(X[at], at)
+        row_and_column = np.unravel_index(int(np.abs(X).argmax()), X.shape)
+        _refuse_large(X[row_and_column], row_and_column)
     if not small:
         return X
     if fit:
-        _check_some(X)
+        _check_not_all_tiny(X)
     return np.where(np.abs(X) < SMALLEST, 0.0, X)
 
 
@@ -225,12 +228,12 @@ def check_sizes(X) -> None:
     """Refuse numbers that models would refuse, before rows are split or drawn: the message then
     names the user's own row.
     """
-    if X.dtype.itemsize not in _BITS or X.dtype.kind != "f":
+    if X.dtype.itemsize not in _BIT_LIMITS or X.dtype.kind != "f":
         assert_all_finite(X.data if sp.issparse(X) else X, input_name="X")
     elif sp.issparse(X):
         _from_csr(X, fit=True)
     else:
-        _sized(None, X, fit=True)
+        _clean_dense(None, X, fit=True)
 
 
 def check_matrix_size(name: str, matrix: np.ndarray) -> None:
@@ -253,20 +256,20 @@ def _check_finite(values, model, name: str) -> None:
         )
 
 
-def _refuse_large(value, at) -> NoReturn:
+def _refuse_large(value, row_and_column) -> NoReturn:
     raise ValueError(
-        f"X holds {value:g} in row {at[0]}, column {at[1]}; numbers larger in size than "
-        f"{LARGEST:g} are refused. {_RESCALE}"
+        f"X holds {value:g} in row {row_and_column[0]}, column {row_and_column[1]}; numbers larger in size than "
+        f"{LARGEST:g} are refused. {_RESCALE_ADVICE}"
     )
 
 
-def _check_some(values) -> None:
+def _check_not_all_tiny(values) -> None:
     """Refuse numbers of a fit that are not all 0, but all count as 0."""
     largest = np.abs(values).max(initial=0.0)
     if 0.0 < largest < SMALLEST:
         raise ValueError(
             f"the largest number of X is {largest:g} in size, and those smaller than {SMALLEST:g} "
-            f"count as 0: nothing is left. {_RESCALE}"
+            f"count as 0: nothing is left. {_RESCALE_ADVICE}"
         )
 
 
@@ -290,10 +293,10 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
         return NOTHING
     refuse_collection("sample_weight", sample_weight)
     if isinstance(sample_weight, Real):
-        with within_float("sample_weight"):
+        with explaining_overflow("sample_weight"):
             sample_weight = np.full(n_rows, float(sample_weight))
     weights = np.asarray(sample_weight) if isinstance(sample_weight, list) else sample_weight
-    if not is_vector(weights) or not np.isfinite(weights).all():
+    if not is_float_vector(weights) or not np.isfinite(weights).all():
         weights = check_array(
             sample_weight,
             ensure_2d=False,
@@ -318,13 +321,13 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
         )
     largest = weights.max(initial=0.0)
     if some and largest < SMALLEST:
-        tiny = (
+        advice = (
             f" Its largest is {largest:g}, and those below {SMALLEST:g} count as 0; divide all of "
             "them by their mean."
             if largest > 0.0
             else ""
         )
-        raise ValueError(f"Sample weights must contain at least one non-zero number.{tiny}")
+        raise ValueError(f"Sample weights must contain at least one non-zero number.{advice}")
     return frozen(np.where(weights < SMALLEST, 0.0, weights))
 
 
@@ -334,7 +337,7 @@ def take_offset(offset, n_rows: int) -> Any:
     """
     if offset is None:
         return None
-    if not is_vector(offset) or not np.isfinite(offset).all():
+    if not is_float_vector(offset) or not np.isfinite(offset).all():
         offset = check_array(
             offset, ensure_2d=False, dtype=np.float64, input_name="offset", ensure_min_samples=0
         )
@@ -355,23 +358,23 @@ def take_numbers(model, y, *, whole: bool, sparse: bool = False):
     """Numeric targets as float64, with `sparse` also as a CSC array, between the same limits as X;
     `whole` as `fit` in `take_matrix`.
     """
-    form = {
+    layout = {
         "accept_sparse": "csc" if sparse else False,
         "ensure_2d": False,
         "ensure_all_finite": False,
     }
     y = np.asarray(y) if isinstance(y, list | tuple) else y
-    if not is_vector(y) or not len(y):
-        y = check_array(y, dtype=np.float64, input_name="y", estimator=model, **form)
+    if not is_float_vector(y) or not len(y):
+        y = check_array(y, dtype=np.float64, input_name="y", estimator=model, **layout)
     values = y.data if sp.issparse(y) else y
     _check_finite(values, model, "y")
     sizes = np.abs(values)
     largest = sizes.max(initial=0.0)
     if largest > LARGEST:
-        at = int(sizes.argmax())
-        row = y.indices[at] if sp.issparse(y) else np.unravel_index(at, y.shape)[0]
+        position = int(sizes.argmax())
+        row = y.indices[position] if sp.issparse(y) else np.unravel_index(position, y.shape)[0]
         raise ValueError(
-            f"y holds {values.ravel()[at]:g} in row {row}; targets larger in size than {LARGEST:g} "
+            f"y holds {values.ravel()[position]:g} in row {row}; targets larger in size than {LARGEST:g} "
             "are refused. Divide y by a constant."
         )
     small = (sizes < SMALLEST) & (sizes > 0.0)

@@ -56,8 +56,8 @@ class CalibratedClassifier(WeightedClassifier):
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with probability=False; fit it again."
             )
-        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
-        return targets.divided(likely, 1.0 - likely[:, 0])
+        positive = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
+        return targets.divided(positive, 1.0 - positive[:, 0])
 
     @available_if(is_calibrated)
     def predict_log_proba(self, X):

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from tamis.base.column_penalties import has_signs
 from tamis.base.estimators.estimator import Transformer
 from tamis.base.estimators.explaining import Predictor
-from tamis.base.fast_checks import along_one, check_scores, class_spans
+from tamis.base.fast_checks import along_one, check_scores_memory, split_at_new_classes
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets
 from tamis.base.validation import half_fitted
@@ -111,7 +111,7 @@ class Classifier(ClassifierMixin, Predictor):
         """Whether the targets were a matrix of labels."""
         return targets_of(self, "multilabel_").labels
 
-    def _scored(self, X, *beside) -> tuple[ClassTargets, np.ndarray]:
+    def _scored(self, X, *task) -> tuple[ClassTargets, np.ndarray]:
         """Scores and the targets that they are of; asked again where a stream has met a class
         meanwhile.
         """
@@ -119,8 +119,8 @@ class Classifier(ClassifierMixin, Predictor):
         before, targets = None, vars(self).get("_targets")
         while scores is None or targets is not before:
             if targets is not None:
-                check_scores(X, targets.outputs)
-            before, scores = targets, self._scores(X, *beside)
+                check_scores_memory(X, targets.outputs)
+            before, scores = targets, self._scores(X, *task)
             targets = self._targets
         if targets is None or scores.shape[1] != targets.outputs:
             raise half_fitted(self)
@@ -208,8 +208,8 @@ class LikelyClassifier(WeightedClassifier):
         loss = self._loss()
         if isinstance(loss, Logistic):
             return targets.probabilities(scores, self._joint)
-        likely = inverse_links(loss, scores)
-        return targets.divided(likely, 1.0 - likely[:, 0])
+        positive = inverse_links(loss, scores)
+        return targets.divided(positive, 1.0 - positive[:, 0])
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X):
@@ -258,4 +258,4 @@ class ClassStream(Classifier):
         if not self.grow:
             return [(0, n_rows)]
         known = self._targets.classes if begun else [] if classes is None else classes
-        return class_spans(y, n_rows, known, has_signs(self.positive))
+        return split_at_new_classes(y, n_rows, known, has_signs(self.positive))

@@ -15,7 +15,7 @@ from tamis.base.estimators.estimator import Estimator
 from tamis.base.validation import take_matrix
 from tamis.system.terminal import for_output, for_terminal
 
-SHOWN_ROWS, SHOWN_FEATURES = 5, 6  # of the printed form
+MAX_PRINTED_ROWS, MAX_PRINTED_FEATURES = 5, 6  # of the printed form
 
 
 class Explanation(NamedTuple):
@@ -29,11 +29,11 @@ class Explanation(NamedTuple):
     contributions: list[tuple[Any, float]]
 
 
-def explained(label, score, intercept, names: Sequence, shares: np.ndarray) -> Explanation:
+def explained(label, score, intercept, names: Sequence, contributions: np.ndarray) -> Explanation:
     """The explanation of one score, the largest contributions first."""
-    order = np.argsort(-np.abs(shares), kind="stable").tolist()
-    listed = [(names[k], float(shares[k])) for k in order]
-    return Explanation(label, float(score), float(intercept), listed)
+    order = np.argsort(-np.abs(contributions), kind="stable").tolist()
+    named = [(names[k], float(contributions[k])) for k in order]
+    return Explanation(label, float(score), float(intercept), named)
 
 
 def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, float, Any]:
@@ -45,10 +45,10 @@ def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, float, Any]
     if label is not None and label not in classes:
         raise ValueError(f"label={label!r} is none of {classes[:10]}. Pass one of them.")
     if len(scores) == 1:
-        first = label is not None and len(classes) == 2 and label == classes[0]
-        return (0, -1.0, classes[0]) if first else (0, 1.0, classes[-1])
-    at = int(scores.argmax()) if label is None else classes.index(label)
-    return at, 1.0, classes[at]
+        is_first = label is not None and len(classes) == 2 and label == classes[0]
+        return (0, -1.0, classes[0]) if is_first else (0, 1.0, classes[-1])
+    output = int(scores.argmax()) if label is None else classes.index(label)
+    return output, 1.0, classes[output]
 
 
 class Explanations:
@@ -107,10 +107,15 @@ class Explanations:
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} is outside 0..{len(self) - 1}: so many were explained.")
         scores = self._scores[row]
-        at, sign, label = output_of(self._targets, scores, label)
-        part = self.contributions[at][[row]]
-        names, begun = [self.names[k] for k in part.indices], sign * self.intercept[row, at]
-        return explained(label, sign * scores[at], begun, names, sign * part.data)
+        output, sign, label = output_of(self._targets, scores, label)
+        row_contributions = self.contributions[output][[row]]
+        names, signed_intercept = (
+            [self.names[k] for k in row_contributions.indices],
+            sign * self.intercept[row, output],
+        )
+        return explained(
+            label, sign * scores[output], signed_intercept, names, sign * row_contributions.data
+        )
 
     def top(self, row: int = 0, n: int = 10, label: Any = None) -> list[tuple[str, float]]:
         """The largest contributions to the score of a row.
@@ -148,48 +153,63 @@ class Explanations:
         text : str
             A line a contribution, what the others add, the intercept and the score.
         """
-        lines = [(for_terminal(name), share) for name, share in self._table(row, n, label)]
+        lines = [
+            (for_terminal(name), contribution) for name, contribution in self._table(row, n, label)
+        ]
         width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name.ljust(width)}  {share:+.6g}" for name, share in lines)
+        return "\n".join(
+            f"{name.ljust(width)}  {contribution:+.6g}" for name, contribution in lines
+        )
 
     def __repr__(self) -> str:
-        several = f" and {len(self) - SHOWN_ROWS:,} rows more" * (len(self) > SHOWN_ROWS)
-        lines = [self._line(row) for row in range(min(len(self), SHOWN_ROWS))]
-        return for_output("\n".join([*lines, several.strip()]).strip())
+        remainder = f" and {len(self) - MAX_PRINTED_ROWS:,} rows more" * (
+            len(self) > MAX_PRINTED_ROWS
+        )
+        lines = [self._row_text(row) for row in range(min(len(self), MAX_PRINTED_ROWS))]
+        return for_output("\n".join([*lines, remainder.strip()]).strip())
 
-    def _line(self, row: int) -> str:
+    def _row_text(self, row: int) -> str:
         """The score of a row as a sum."""
-        told = self[row]
-        first = [f"{share:+.3g} {name}" for name, share in told.contributions[:SHOWN_FEATURES]]
-        more = len(told.contributions) - len(first)
-        rest = [f"and {more} more"] if more > 0 else []
-        sides = " ".join([f"{told.intercept:+.3g}", *first, *rest])
-        return for_terminal(f"row {row}: {told.score:+.3g}{self._of(told)} = {sides}")
+        explanation = self[row]
+        first = [
+            f"{contribution:+.3g} {name}"
+            for name, contribution in explanation.contributions[:MAX_PRINTED_FEATURES]
+        ]
+        n_others = len(explanation.contributions) - len(first)
+        remainder = [f"and {n_others} more"] if n_others > 0 else []
+        terms = " ".join([f"{explanation.intercept:+.3g}", *first, *remainder])
+        return for_terminal(
+            f"row {row}: {explanation.score:+.3g}{self._output_suffix(explanation)} = {terms}"
+        )
 
-    def _of(self, told: Explanation) -> str:
+    def _output_suffix(self, explanation: Explanation) -> str:
         """Whose score it is; a single number's needs no name."""
         single = len(self.contributions) == 1 and not hasattr(self._targets, "classes")
-        return "" if single else f" for {told.label}"
+        return "" if single else f" for {explanation.label}"
 
     def _table(self, row: int, n: int, label=None) -> list[tuple[str, float]]:
         """The lines of a table: the first contributions, what the others add, intercept, score."""
-        told = self.row(row, label)
-        first, rest = told.contributions[:n], told.contributions[n:]
-        lines = [(str(name), share) for name, share in first]
-        if rest:
-            lines.append((f"({len(rest)} more)", sum(share for _, share in rest)))
-        return [*lines, ("(intercept)", told.intercept), (f"score{self._of(told)}", told.score)]
+        explanation = self.row(row, label)
+        first, others = explanation.contributions[:n], explanation.contributions[n:]
+        lines = [(str(name), contribution) for name, contribution in first]
+        if others:
+            lines.append((f"({len(others)} more)", sum(contribution for _, contribution in others)))
+        return [
+            *lines,
+            ("(intercept)", explanation.intercept),
+            (f"score{self._output_suffix(explanation)}", explanation.score),
+        ]
 
     def _repr_html_(self) -> str:
-        parts = []
-        for row in range(min(len(self), SHOWN_ROWS)):
+        tables = []
+        for row in range(min(len(self), MAX_PRINTED_ROWS)):
             cells = "".join(
-                f"<tr><td>{html.escape(for_terminal(name))}</td><td>{share:+.4g}</td></tr>"
-                for name, share in self._table(row, SHOWN_FEATURES)
+                f"<tr><td>{html.escape(for_terminal(name))}</td><td>{contribution:+.4g}</td></tr>"
+                for name, contribution in self._table(row, MAX_PRINTED_FEATURES)
             )
-            parts.append(f"<table><caption>row {row}</caption>{cells}</table>")
-        more = len(self) - len(parts)
-        return "".join(parts) + f"<p>{more:,} rows more</p>" * (more > 0)
+            tables.append(f"<table><caption>row {row}</caption>{cells}</table>")
+        n_others = len(self) - len(tables)
+        return "".join(tables) + f"<p>{n_others:,} rows more</p>" * (n_others > 0)
 
 
 # --------------------------------------------------------------------------- linear models
@@ -248,20 +268,20 @@ def explain(model: Any, X: Any) -> Explanations:
     """
     names = None
     if len(getattr(model, "steps", ())) > 1:
-        before, model = model[:-1], model[-1]
-        X = before.transform(X)
+        preceding_steps, model = model[:-1], model[-1]
+        X = preceding_steps.transform(X)
         with contextlib.suppress(AttributeError):  # of a step that does not name its columns
-            names = before.get_feature_names_out()
+            names = preceding_steps.get_feature_names_out()
     if not hasattr(model, "explain"):
         raise TypeError(
             f"a {type(model).__name__} does not say where its scores come from. Models of tamis "
             "that predict do."
         )
-    found = model.explain(X)
+    explanations = model.explain(X)
     # What a metric or a kernel model tells are terms, not columns.
-    if names is not None and found.names == names_of(model, found.columns):
-        found.names = [str(names[column]) for column in found.columns]
-    return found
+    if names is not None and explanations.names == names_of(model, explanations.columns):
+        explanations.names = [str(names[column]) for column in explanations.columns]
+    return explanations
 
 
 class Predictor(Estimator):
@@ -283,7 +303,7 @@ class Predictor(Estimator):
         """Means of the targets at some scores, of a loss with an inverse link."""
         return scores
 
-    def _least_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
+    def _min_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
         """Least mean loss that these targets allow."""
         return 0.0
 
@@ -308,7 +328,7 @@ class Predictor(Estimator):
         """
         return self._explained(X)
 
-    def report(self, X=None, y=None, **more):
+    def report(self, X=None, y=None, **options):
         """Judge the model by rows that it has not seen, and check for the usual pitfalls.
 
         Parameters
@@ -326,31 +346,37 @@ class Predictor(Estimator):
             To print, to show in a notebook, to save as a page.
         """
         # By its name: the room of reports lies to the right of this one.
-        home: Any = importlib.import_module("tamis.reporting.evaluation.report")
-        return home.report(self, X, y, **more)
+        module: Any = importlib.import_module("tamis.reporting.evaluation.report")
+        return module.report(self, X, y, **options)
 
-    def _explained(self, X, *beside) -> Explanations:
-        """The explanations of rows; `beside` is their tasks, where there are some."""
-        targets, scores = self._scored(X, *beside)
-        own = getattr(self, "_shares", None)
-        if own is not None:
-            names, numbers, shares, begun = own(X)
-            return Explanations(targets, names, numbers, shares, begun, scores)
+    def _explained(self, X, *task) -> Explanations:
+        """The explanations of rows; `task` is their tasks, where there are some."""
+        targets, scores = self._scored(X, *task)
+        contributions_of_model = getattr(self, "_shares", None)
+        if contributions_of_model is not None:
+            names, numbers, values, intercepts_of_rows = contributions_of_model(X)
+            return Explanations(targets, names, numbers, values, intercepts_of_rows, scores)
         columns, weights, intercepts = weights_of(self)
-        asked = getattr(self, "_asked", None)
-        rows = take_matrix(self, X, reset=False) if asked is None else asked(X)[1]
-        kept = sp.csr_array(rows.scipy())[:, columns].astype(np.float64)
+        state_and_rows = getattr(self, "_asked", None)
+        rows = take_matrix(self, X, reset=False) if state_and_rows is None else state_and_rows(X)[1]
+        support = sp.csr_array(rows.scipy())[:, columns].astype(np.float64)
         outputs = scores.shape[1]
-        first = np.zeros(len(scores), np.int64)  # number of the first output of each row's task
-        if beside:
-            codes = targets.asked(*beside, len(scores), type(self).__name__)
-            first = outputs * codes.astype(np.int64)
-        at = np.repeat(first, np.diff(kept.indptr))
+        first_output = np.zeros(
+            len(scores), np.int64
+        )  # number of the first output of each row's task
+        if task:
+            codes = targets.asked(*task, len(scores), type(self).__name__)
+            first_output = outputs * codes.astype(np.int64)
+        output_of_entry = np.repeat(first_output, np.diff(support.indptr))
         contributions = []
         for output in range(outputs):
-            shares = kept.data * weights[kept.indices, at + output]
-            one = sp.csr_array((shares, kept.indices, kept.indptr), shape=kept.shape, copy=True)
-            one.eliminate_zeros()
-            contributions.append(one)
-        begun = intercepts[first[:, None] + np.arange(outputs)]
-        return Explanations(targets, names_of(self, columns), columns, contributions, begun, scores)
+            values = support.data * weights[support.indices, output_of_entry + output]
+            matrix = sp.csr_array(
+                (values, support.indices, support.indptr), shape=support.shape, copy=True
+            )
+            matrix.eliminate_zeros()
+            contributions.append(matrix)
+        intercepts_of_rows = intercepts[first_output[:, None] + np.arange(outputs)]
+        return Explanations(
+            targets, names_of(self, columns), columns, contributions, intercepts_of_rows, scores
+        )

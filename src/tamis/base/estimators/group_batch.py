@@ -49,7 +49,7 @@ from tamis.system.schema import (
 from tamis.terms.group_penalties import GROUP_PENALTIES, GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
 
-AUTO_SHARE = 0.1  # alpha="auto" is this share of the smallest alpha that keeps nothing
+AUTO_ALPHA_FRACTION = 0.1  # alpha="auto" is this share of the smallest alpha that keeps nothing
 
 
 PENALTY_NAMES = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
@@ -58,17 +58,17 @@ PENALTY_NAMES += ", or a term of `tamis.terms` whose field `alpha` is multiplied
 
 def group_penalty(model) -> Any:
     """The penalty of groups that the parameter `penalty` of a model says, by name or as a term."""
-    needed = ("value", "prox", "subdiff_distance")
-    shape: Any = take_term("penalty", model.penalty, GROUP_PENALTIES, needed)
-    if len(signature(shape.prox).parameters) != 5 or getattr(shape, "alpha", 0.0) <= 0.0:
+    methods = ("value", "prox", "subdiff_distance")
+    term: Any = take_term("penalty", model.penalty, GROUP_PENALTIES, methods)
+    if len(signature(term.prox).parameters) != 5 or getattr(term, "alpha", 0.0) <= 0.0:
         raise TypeError(
-            f"{shape!r} cannot serve as penalty of groups: it needs methods of groups, such as "
+            f"{term!r} cannot serve as penalty of groups: it needs methods of groups, such as "
             "prox(v, step, weight, l1_weight, out), and a field alpha above 0, which the alpha of "
             "the estimator multiplies. See tamis.terms.GroupL2."
         )
-    if model.positive and not hasattr(shape, "positive"):
-        raise ValueError(f"{shape!r} has no field positive. Use positive=False.")
-    return shape._replace(positive=1.0) if model.positive else shape
+    if model.positive and not hasattr(term, "positive"):
+        raise ValueError(f"{term!r} has no field positive. Use positive=False.")
+    return term._replace(positive=1.0) if model.positive else term
 
 
 def reads_l1(penalty) -> bool:
@@ -78,18 +78,20 @@ def reads_l1(penalty) -> bool:
 
 def smooth_loss_parameter(default: str) -> Any:
     """The loss of a batch model, of numbers or of classes as its default."""
-    numbers = accepts_numbers(LOSSES[default])
-    accepts = accepts_numbers if numbers else accepts_classes
+    is_regression = accepts_numbers(LOSSES[default])
+    accepts = accepts_numbers if is_regression else accepts_classes
     names = [
         f'"{name}"'
         for name, loss in LOSSES.items()
         if accepts(loss) and hasattr(loss, "hessian") and name != "log_loss"
     ]
     losses = ", ".join(names).replace('"logistic"', '"logistic" (or "log_loss")')
-    sentence = f"{losses}, or a smooth term of `tamis.terms`."
-    if not numbers:
-        sentence += ' Several classes are multinomial under "logistic", else one against the rest.'
-    return loss_parameter(default, sentence)
+    description = f"{losses}, or a smooth term of `tamis.terms`."
+    if not is_regression:
+        description += (
+            ' Several classes are multinomial under "logistic", else one against the rest.'
+        )
+    return loss_parameter(default, description)
 
 
 @estimator
@@ -174,30 +176,30 @@ class BlockModel(Estimator):
     _has_offset = False  # whether the last fit had an offset
 
     # ------------------------------------------------------------------ training
-    def _fit(self, X, y, sample_weight, **beside):
+    def _fit(self, X, y, sample_weight, **extra):
         """Take, state the problem, solve, show."""
         self._validate_params()
         self._loss()
-        taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem, penalty = self._problem_and_penalty(taken, **beside)
+        data = take(self, X, y, sample_weight, layout=self._layout)
+        targets, problem, penalty = self._problem_and_penalty(data, **extra)
         largest = largest_alpha(problem, penalty)
         if is_auto(self.alpha) and np.isnan(largest):
             raise ValueError(
                 f"{penalty!r} has no dual_scale, so that no strength is known to keep nothing and "
                 "alpha='auto' means nothing. Pass alpha as a number."
             )
-        alpha = AUTO_SHARE * largest if is_auto(self.alpha) else float(self.alpha)
-        strength, start = multiply_strength(penalty, alpha), self._start(problem)
-        known = largest * penalty.alpha
-        outcome = solve(problem, strength, self.tol, self.max_iter, start, known)
+        alpha = AUTO_ALPHA_FRACTION * largest if is_auto(self.alpha) else float(self.alpha)
+        strength, initial = multiply_strength(penalty, alpha), self._start(problem)
+        largest_strength = largest * penalty.alpha
+        outcome = solve(problem, strength, self.tol, self.max_iter, initial, largest_strength)
         self._show(targets, problem, outcome, alpha_=alpha, alpha_max_=largest)
         if outcome.shortfall > 1.0:
             self._warn_unfinished(outcome)
         return self
 
-    def _problem_and_penalty(self, taken: Taken, **beside) -> tuple[Any, Problem, Any]:
+    def _problem_and_penalty(self, data: Taken, **extra) -> tuple[Any, Problem, Any]:
         """Targets, the problem and its penalty of strength 1, and by what solvers stop."""
-        targets, problem = self._problem(taken, **beside)
+        targets, problem = self._problem(data, **extra)
         penalty = self._penalty(problem.blocks)
         obstacles = gap_obstacles(problem.smooth, penalty)
         if self.stop == "gap" and obstacles:
@@ -221,24 +223,24 @@ class BlockModel(Estimator):
             )
         return take_term("loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian"))
 
-    def _problem(self, taken: Taken, **beside) -> tuple[Any, Problem]:
+    def _problem(self, taken: Taken, **extra) -> tuple[Any, Problem]:
         raise NotImplementedError
 
     def _start(self, problem: Problem):
         """Where the solver begins; None is at 0."""
         return None
 
-    def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
+    def _show(self, targets, problem: Problem, outcome: Outcome, **attributes) -> None:
         """Show a solution, in a single step: no thread sees a part of it."""
         coef, intercept = problem.shown(outcome.w, outcome.bias)
         certificates = {"dual_gap_": outcome.gap, "kkt_violation_": outcome.violation}
-        certificates["alpha_max_"] = found.pop("alpha_max_")
+        certificates["alpha_max_"] = attributes.pop("alpha_max_")
         for name, value in certificates.items():
             self.__dict__.pop(name, None)  # of an earlier fit, perhaps
             if not np.isnan(value):
-                found[name] = float(value)
+                attributes[name] = float(value)
         self.__dict__.update(
-            found,
+            attributes,
             _targets=targets,
             coef_=targets.shaped(np.ascontiguousarray(coef.T)),
             intercept_=self._intercepts(targets, intercept),
@@ -254,24 +256,26 @@ class BlockModel(Estimator):
         return intercept
 
     def _warn_unfinished(self, outcome: Outcome) -> None:
-        made = f"used all {self.max_iter} iterations"
+        iterations = f"used all {self.max_iter} iterations"
         advice = "Raise max_iter or tol, or scale the columns."
         if outcome.stalled:
-            made = f"stopped after {len(outcome.history)} iterations, the last of them in vain"
+            iterations = (
+                f"stopped after {len(outcome.history)} iterations, the last of them in vain"
+            )
             advice = "This is rounding: scale the columns, or raise tol."
-        what = f"duality gap, {outcome.gap:.2g}, is above tol times the null deviance"
+        certificate = f"duality gap, {outcome.gap:.2g}, is above tol times the null deviance"
         if np.isnan(outcome.gap):
-            what = f"KKT violation, {outcome.violation:.2g}, is above its limit"
+            certificate = f"KKT violation, {outcome.violation:.2g}, is above its limit"
         warn_user(
-            f"{type(self).__name__} {made}, and its {what}, {outcome.limit:.2g}. {advice}",
+            f"{type(self).__name__} {iterations}, and its {certificate}, {outcome.limit:.2g}. {advice}",
             ConvergenceWarning,
         )
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         check_is_fitted(self)
-        table = take_columns(self, X, reset=False)
-        return np.asarray(table @ np.atleast_2d(self.coef_).T) + self.intercept_
+        rows = take_columns(self, X, reset=False)
+        return np.asarray(rows @ np.atleast_2d(self.coef_).T) + self.intercept_
 
     def __sklearn_is_fitted__(self):
         return "coef_" in vars(self)

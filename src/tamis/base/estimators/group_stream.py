@@ -20,7 +20,7 @@ from tamis.terms.optimizers import DualAveraging
 
 # rows after which automatic steps begin to fall: 0.3 times 10^5, the rows that a stream is expected
 # to have
-HORIZON = 3e4
+AUTO_T0 = 3e4
 
 
 class GroupModel(NamedTuple):
@@ -84,7 +84,7 @@ class OnlineBlocks(Growing):
 
     def _dual_averaging(self, blocks: Callable[[int], Blocks], has_l1: bool) -> GroupModel:
         """The model of these groups; `has_l1` says whether L1 takes from single cells."""
-        learning_rate, automatic = self._step()
+        learning_rate, automatic = self._scheduled_rate()
         auto_alpha = is_auto(self.alpha)
         kind = SparseGroup if has_l1 or self.fading_threshold else GroupL2
         penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
@@ -94,12 +94,12 @@ class OnlineBlocks(Growing):
         flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
         return GroupModel(terms, flags, blocks)
 
-    def _step(self) -> tuple[InverseSqrt, bool]:
+    def _scheduled_rate(self) -> tuple[InverseSqrt, bool]:
         """The step whose size is eta / sqrt(t + t0), and whether it is automatic: then in units of
         1 / (squared norm of the longest row).
         """
         automatic = is_auto(self.eta)
-        t0 = (HORIZON if automatic else 0.0) if is_auto(self.t0) else float(self.t0)
+        t0 = (AUTO_T0 if automatic else 0.0) if is_auto(self.t0) else float(self.t0)
         if automatic and t0 == 0.0:
             raise ValueError(
                 "t0=0 leaves eta='auto' without a scale (its steps would begin infinitely long); "
@@ -114,25 +114,25 @@ class OnlineBlocks(Growing):
         # Groups of single columns are made for every column: first see that there is room for them.
         check_state_memory(model.terms[2].columns(), n_features, targets.outputs)
         blocks = model.blocks(n_features)
-        engine = GroupEngine(model.terms, model.flags, n_features, targets.outputs, blocks)
-        engine.softmax = excludes(targets)
-        return engine
+        state = GroupEngine(model.terms, model.flags, n_features, targets.outputs, blocks)
+        state.softmax = excludes(targets)
+        return state
 
-    def _renew(self, engine: Any, model: GroupModel, targets, n_features: int, is_fit: bool) -> Any:
+    def _renew(self, state: Any, model: GroupModel, targets, n_features: int, is_fit: bool) -> Any:
         """An engine with today's terms, columns and groups; on a copy, since its shapes may change.
 
         A fit, even a warm one, looks at the groups again; a stream keeps those of its first call.
         """
-        engine, quick = copy(engine), engine.quick
-        engine.terms, engine.flags = model.terms, model.flags
-        if n_features > engine.features:
-            engine = engine.grown(n_features)
-        if is_fit or engine.features > engine.grouped:
-            engine.take_blocks(model.blocks(engine.features))
-        if quick != engine.quick:
-            engine.renew()
-        engine.softmax = excludes(targets)
-        return engine
+        state, quick = copy(state), state.quick
+        state.terms, state.flags = model.terms, model.flags
+        if n_features > state.features:
+            state = state.grown(n_features)
+        if is_fit or state.features > state.grouped:
+            state.take_blocks(model.blocks(state.features))
+        if quick != state.quick:
+            state.renew()
+        state.softmax = excludes(targets)
+        return state
 
     # ------------------------------------------------------------------ words and constants
     def _diverged(self):
@@ -145,9 +145,9 @@ class OnlineBlocks(Growing):
     @property
     def resolved_params_(self):
         """The automatic constants as they stand after the rows seen so far."""
-        engine = self._fitted("resolved_params_")
-        beta, alpha = engine.constants()
-        t0 = engine.terms[3].delay - 1.0
+        state = self._fitted("resolved_params_")
+        beta, alpha = state.constants()
+        t0 = state.terms[3].delay - 1.0
         # Rows of zeros alone have no scale, and make no steps.
-        eta = (max(engine.lazy[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
+        eta = (max(state.lazy[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
         return {"alpha": float(alpha), "eta": float(eta), "t0": float(t0)}

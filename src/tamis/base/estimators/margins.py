@@ -58,6 +58,6 @@ class Margins(Estimator):
             ``Phi(|margin| / deviation)``.
         """
         margin, deviation = self.predict_margin(X)
-        size = np.abs(margin)
-        sure = np.where(size > 0.0, np.inf, 0.0)  # where nothing is uncertain
-        return ndtr(np.divide(size, deviation, out=sure, where=deviation > 0.0))
+        magnitude = np.abs(margin)
+        certain = np.where(magnitude > 0.0, np.inf, 0.0)  # where nothing is uncertain
+        return ndtr(np.divide(magnitude, deviation, out=certain, where=deviation > 0.0))

@@ -17,7 +17,7 @@ from tamis.system.schema import (
     size,
 )
 
-GO_ON = (
+MEAN_IS_FINAL = (
     "{name}: this model is the mean of several paths, and means learn no more. Go on with each of "
     "`paths_`, or call fit with warm_start=False."
 )
@@ -33,15 +33,15 @@ class Mean:
         "steps": number(float, least=0.0, exact=True),
     }
 
-    def __init__(self, engines: list[Any]):
-        first, *others = engines
+    def __init__(self, states: list[Any]):
+        first, *others = states
         self.outputs, self.steps = first.outputs, float(first.steps)
         self.table, self.bias = first.weights(), np.ravel(first.intercepts()).copy()
-        for engine in others:
-            self.table += engine.weights()
-            self.bias += np.ravel(engine.intercepts())
-        self.table /= len(engines)
-        self.bias /= len(engines)
+        for state in others:
+            self.table += state.weights()
+            self.bias += np.ravel(state.intercepts())
+        self.table /= len(states)
+        self.bias /= len(states)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the mean of several paths has no {name!r}; look at each of `paths_`")
@@ -73,17 +73,17 @@ class Mean:
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
         """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
-        at = np.nonzero(self.table.T)
-        return at[0] * self.outputs + at[1], self.table.T[at]
+        indices = np.nonzero(self.table.T)
+        return indices[0] * self.outputs + indices[1], self.table.T[indices]
 
 
-def contents_with_paths(engine: type) -> dict[str, Content]:
+def contents_with_paths(state_class: type) -> dict[str, Content]:
     """What models hold that may be the mean of several paths: an engine of their own or a mean, the
     models of the paths, and the share of them that keep a weight.
     """
     shapes = array("f8", "outputs", "columns"), array("f8", "columns")
     return {
-        "_engine": one_of(*(part(cls, "columns", "outputs") for cls in (engine, Mean))),
+        "_engine": one_of(*(part(cls, "columns", "outputs") for cls in (state_class, Mean))),
         "paths_": optional(listing(anything())),
         "selection_probability_": optional(one_of(*shapes)),
     }

@@ -20,9 +20,9 @@ class OffsetMixin(Estimator):
     _contents: ClassVar[dict] = {"_has_offset": optional(flag())}
     _has_offset = False
 
-    def _offset_scores(self, X, offset, *beside) -> tuple[Any, np.ndarray]:
+    def _offset_scores(self, X, offset, *task) -> tuple[Any, np.ndarray]:
         """Targets, and scores with the offset; a model that was fitted with one needs it."""
-        targets, scores = self._scored(X, *beside)
+        targets, scores = self._scored(X, *task)
         if offset is None:
             if self._has_offset:
                 raise ValueError(missing_offset(self))

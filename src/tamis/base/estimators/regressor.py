@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from tamis.base.estimators.explaining import Predictor
-from tamis.base.fast_checks import check_scores
+from tamis.base.fast_checks import check_scores_memory
 from tamis.base.model_parts import check_targets
 from tamis.base.targets import NumberTargets
 from tamis.base.validation import take_weights
@@ -42,9 +42,9 @@ class Regressor(RegressorMixin, Predictor):
 
     def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, EncodedTargets]:
         """Targets, and the columns that loops read."""
-        targets, coded = NumberTargets.of(y, n_rows, self, **known)
-        check_targets(self._row_loss(), coded.columns)
-        return targets, coded
+        targets, encoded = NumberTargets.of(y, n_rows, self, **known)
+        check_targets(self._row_loss(), encoded.columns)
+        return targets, encoded
 
     def _row_loss(self):
         """The loss term, of models that have one."""
@@ -70,7 +70,7 @@ class Regressor(RegressorMixin, Predictor):
         loss = self._row_loss()
         return inverse_links(loss, scores) if hasattr(loss, "inverse_link") else scores
 
-    def _least_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
+    def _min_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
         """Least mean loss that these targets allow; of a loss of the residual it is 0."""
         loss = self._row_loss()
         if not hasattr(loss, "inverse_link"):
@@ -109,11 +109,11 @@ class Regressor(RegressorMixin, Predictor):
         best, null = bound.best_loss(), bound.null_loss()
         return 1.0 - (bound.value(scores) - best) / (null - best) if null > best else 0.0
 
-    def _scored(self, X, *beside) -> tuple[NumberTargets, np.ndarray]:
+    def _scored(self, X, *task) -> tuple[NumberTargets, np.ndarray]:
         """Scores and the targets that they are of."""
         if "_targets" in vars(self):
-            check_scores(X, self._targets.outputs)
-        scores = self._scores(X, *beside)
+            check_scores_memory(X, self._targets.outputs)
+        scores = self._scores(X, *task)
         return self._targets, scores
 
     def __sklearn_tags__(self):

@@ -17,9 +17,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.explaining import Predictor, Weights
-from tamis.base.estimators.mean import GO_ON, Mean
+from tamis.base.estimators.mean import MEAN_IS_FINAL, Mean
 from tamis.base.estimators.offsets import missing_offset, refuse_offset
-from tamis.base.estimators.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
+from tamis.base.estimators.passes import (
+    CallbackSupportMixin,
+    LossMonitor,
+    PassCallbacks,
+    with_callbacks,
+)
 from tamis.base.parameters import (
     AUTO,
     BOOL,
@@ -36,7 +41,7 @@ from tamis.base.parameters import (
 from tamis.base.splits import hold_out
 from tamis.base.validation import (
     half_fitted,
-    note_columns,
+    record_columns,
     take_matrix,
     take_offset,
     take_weights,
@@ -47,7 +52,7 @@ from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
 from tamis.system.schema import count, flag, optional, records
 
-PATHS = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
+PATH_ATTRIBUTES = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
 
 
 @estimator(kw_only=True)
@@ -112,16 +117,16 @@ class LinearStream(CallbackSupportMixin, Predictor):
     def _fit(self, X, y, sample_weight, offset=None, **task):
         """Learn from all rows: check, encode y, begin or renew the engine, run all passes."""
         self._validate_params()
-        model, begun = self._model(), self.warm_start and hasattr(self, "_engine")
-        rows = take_matrix(self, X, reset=not begun, grow=self.grow, ordered=self._ordered)
+        model, is_begun = self._model(), self.warm_start and hasattr(self, "_engine")
+        rows = take_matrix(self, X, reset=not is_begun, grow=self.grow, ordered=self._ordered)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
-        known = self._targets if begun else None
-        targets, coded = self._code(y, rows.n_rows, known=known, grow=self.grow, **task)
-        targets, weights = self._weigh(targets, coded.columns, weights, grow=self.grow)
-        coded = self._shifted(coded, targets, offset, begun)
-        self._prepare(model, targets, rows.n_features, begun, is_fit=True)
-        note_columns(self, X, rows.n_features)
-        self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
+        known = self._targets if is_begun else None
+        targets, encoded = self._code(y, rows.n_rows, known=known, grow=self.grow, **task)
+        targets, weights = self._weigh(targets, encoded.columns, weights, grow=self.grow)
+        encoded = self._with_offset(encoded, targets, offset, is_begun)
+        self._prepare(model, targets, rows.n_features, is_begun, is_fit=True)
+        record_columns(self, X, rows.n_features)
+        self._run(rows, encoded, weights, PassCallbacks(self, X, y, sample_weight))
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes=None, task=None, offset=None):
@@ -132,62 +137,70 @@ class LinearStream(CallbackSupportMixin, Predictor):
         first row on.
         """
         self._validate_params()
-        model, begun, grow = self._model(), hasattr(self, "_engine"), self.grow
-        rows = take_matrix(self, X, reset=not begun, grow=grow, chunk=True, ordered=self._ordered)
+        model, is_begun, grow = self._model(), hasattr(self, "_engine"), self.grow
+        rows = take_matrix(
+            self, X, reset=not is_begun, grow=grow, chunk=True, ordered=self._ordered
+        )
         weights = take_weights(sample_weight, rows.n_rows)
-        steps = self._engine.steps if begun else 0.0
-        spans = self._spans(y, rows.n_rows, begun, classes, task)
+        steps = self._engine.steps if is_begun else 0.0
+        spans = self._spans(y, rows.n_rows, is_begun, classes, task)
         for start, stop in spans:
-            known: dict[str, Any] = {"known": self._targets if begun else None, "grow": grow}
+            known: dict[str, Any] = {"known": self._targets if is_begun else None, "grow": grow}
             if classes is not None and start == 0:
                 known["classes"] = classes
             if task is not None:
                 known["task"] = task[start:stop]
-            y_part = y if len(spans) == 1 else np.asarray(y)[start:stop]
-            targets, coded = self._code(y_part, stop - start, whole=False, **known)
-            targets, row_weights = self._weigh(
-                targets, coded.columns, weights[start:stop], whole=False, grow=grow
+            y_span = y if len(spans) == 1 else np.asarray(y)[start:stop]
+            targets, encoded = self._code(y_span, stop - start, whole=False, **known)
+            targets, span_weights = self._weigh(
+                targets, encoded.columns, weights[start:stop], whole=False, grow=grow
             )
-            row_offset = None if offset is None else np.asarray(offset)[start:stop]
-            coded = self._shifted(coded, targets, row_offset, begun)
-            self._prepare(model, targets, rows.n_features, begun)
-            begun, self.n_iter_ = True, 1
-            self._learn(model, rows.row_slice(start, stop), coded, row_weights)
-        note_columns(self, X, rows.n_features)
+            span_offset = None if offset is None else np.asarray(offset)[start:stop]
+            encoded = self._with_offset(encoded, targets, span_offset, is_begun)
+            self._prepare(model, targets, rows.n_features, is_begun)
+            is_begun, self.n_iter_ = True, 1
+            self._learn(model, rows.row_slice(start, stop), encoded, span_weights)
+        record_columns(self, X, rows.n_features)
         self._look(steps)
         return self
 
-    def _shifted(self, coded: EncodedTargets, targets, offset, begun: bool) -> EncodedTargets:
+    def _with_offset(
+        self, encoded: EncodedTargets, targets, offset, is_begun: bool
+    ) -> EncodedTargets:
         """Targets with the offset of their rows; who was begun with one needs it in every call."""
         if offset is None:
-            if begun and self._has_offset:
+            if is_begun and self._has_offset:
                 raise ValueError(missing_offset(self))
             if self._has_offset:
                 self._has_offset = False
-            return coded
+            return encoded
         refuse_offset(targets)
         self._has_offset = True
-        return coded._replace(offset=take_offset(offset, len(coded.columns)))
+        return encoded._replace(offset=take_offset(offset, len(encoded.columns)))
 
-    def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None) -> list[tuple[int, int]]:
+    def _spans(
+        self, y, n_rows: int, is_begun: bool, classes=None, task=None
+    ) -> list[tuple[int, int]]:
         """Where the rows of a chunk are cut."""
         return [(0, n_rows)]
 
-    def _prepare(self, model, targets, n_features: int, begun: bool, is_fit: bool = False) -> None:
+    def _prepare(
+        self, model, targets, n_features: int, is_begun: bool, is_fit: bool = False
+    ) -> None:
         """A new engine, or the present one with today's parameters, columns and outputs."""
-        if not begun:
-            for name in PATHS:
+        if not is_begun:
+            for name in PATH_ATTRIBUTES:
                 self.__dict__.pop(name, None)
-            engine = self._begin(model, targets, n_features, is_fit)
+            state = self._begin(model, targets, n_features, is_fit)
         else:
-            engine, old = self._engine, self._targets
-            if isinstance(engine, Mean):
-                raise ValueError(GO_ON.format(name=type(self).__name__))
-            if not _same_classes(targets, old):
-                engine = engine.regrouped(*old.moves(targets))
-            engine = self._renew(engine, model, targets, n_features, is_fit)
+            state, old_targets = self._engine, self._targets
+            if isinstance(state, Mean):
+                raise ValueError(MEAN_IS_FINAL.format(name=type(self).__name__))
+            if not _has_same_classes(targets, old_targets):
+                state = state.regrouped(*old_targets.moves(targets))
+            state = self._renew(state, model, targets, n_features, is_fit)
         # In a single step: no thread sees the new classes with the old engine.
-        self.__dict__.update(_targets=targets, _engine=engine)
+        self.__dict__.update(_targets=targets, _engine=state)
 
     def _opened(self, n_features: int):
         """The model of a stream that goes on: check the parameters, and give the engine those of
@@ -213,11 +226,11 @@ class LinearStream(CallbackSupportMixin, Predictor):
         """An engine with today's model and columns."""
         raise NotImplementedError
 
-    def _run(self, rows: Csr, coded: EncodedTargets, weights, passes: Passes) -> None:
+    def _run(self, rows: Csr, encoded: EncodedTargets, weights, passes: PassCallbacks) -> None:
         """All passes of a fit."""
         raise NotImplementedError
 
-    def _learn(self, model, rows: Csr, coded: EncodedTargets, weights) -> None:
+    def _learn(self, model, rows: Csr, encoded: EncodedTargets, weights) -> None:
         """The next rows of a stream, in their order."""
         raise NotImplementedError
 
@@ -231,7 +244,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
     # ------------------------------------------------------------------ warnings
     def _seed(self) -> int:
         state = self.random_state
-        return _drawn(int(state)) if isinstance(state, Integral) else _draw(state)
+        return _draw_seed_cached(int(state)) if isinstance(state, Integral) else _draw_seed(state)
 
     def _diverged(self):
         raise FloatingPointError(
@@ -251,8 +264,8 @@ class LinearStream(CallbackSupportMixin, Predictor):
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         """Scores of all outputs."""
-        engine, rows = self._asked(X)
-        return engine.score(rows)
+        state, rows = self._asked(X)
+        return state.score(rows)
 
     def _asked(self, X) -> tuple[Any, Csr]:
         """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as
@@ -260,22 +273,22 @@ class LinearStream(CallbackSupportMixin, Predictor):
         """
         check_is_fitted(self)
         rows = take_matrix(self, X, reset=False, grow=self.grow, ordered=False)
-        engine = self._engine
-        if not self.grow and rows.n_features != engine.features:
+        state = self._engine
+        if not self.grow and rows.n_features != state.features:
             raise half_fitted(self)
         # Columns that a growing model has not met weigh nothing.
-        return engine, rows.first_columns(
-            engine.features
-        ) if rows.n_features > engine.features else rows
+        return state, rows.first_columns(
+            state.features
+        ) if rows.n_features > state.features else rows
 
     def _kept_weights(self) -> Weights:
         """The weights of the kept columns, without a look at the others."""
-        engine = self._fitted("coef_")
-        cells, found = engine.nonzeros()
-        columns, at = np.unique(cells // engine.outputs, return_inverse=True)
-        weights = np.zeros((len(columns), engine.outputs))
-        weights[at, cells % engine.outputs] = found
-        return Weights(columns, weights, np.ravel(engine.intercepts()))
+        state = self._fitted("coef_")
+        cells, values = state.nonzeros()
+        columns, row = np.unique(cells // state.outputs, return_inverse=True)
+        weights = np.zeros((len(columns), state.outputs))
+        weights[row, cells % state.outputs] = values
+        return Weights(columns, weights, np.ravel(state.intercepts()))
 
     def __sklearn_is_fitted__(self):
         return "_engine" in vars(self)
@@ -290,12 +303,12 @@ class LinearStream(CallbackSupportMixin, Predictor):
         """Weights, settled, of shape (outputs, n_features); made on demand, sparse after
         `sparsify`.
         """
-        engine = self._fitted("coef_")
+        state = self._fitted("coef_")
         if getattr(self, "_sparse", False):
-            cells, weights = engine.nonzeros()
-            at = (cells % engine.outputs, cells // engine.outputs)
-            return sp.csr_matrix((weights, at), shape=(engine.outputs, engine.features))
-        return self._targets.shaped(engine.weights())
+            cells, weights = state.nonzeros()
+            coordinates = (cells % state.outputs, cells // state.outputs)
+            return sp.csr_matrix((weights, coordinates), shape=(state.outputs, state.features))
+        return self._targets.shaped(state.weights())
 
     @property
     def intercept_(self):
@@ -305,8 +318,8 @@ class LinearStream(CallbackSupportMixin, Predictor):
     @property
     def support_(self):
         """Indices of the kept features; for several outputs the union."""
-        engine = self._fitted("support_")
-        return np.unique(engine.nonzeros()[0] // engine.outputs)
+        state = self._fitted("support_")
+        return np.unique(state.nonzeros()[0] // state.outputs)
 
     @property
     def t_(self):
@@ -340,7 +353,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
 class Stream(LinearStream):
     """Base of the models that pass over the rows until the loss no longer falls.
 
-    Their engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, ``count(columns)``,
+    Their engine has ``learn(rows, encoded, weights, key, n_jobs, tell)``, ``count(columns)``,
     `weight` and `loss` as well.
     """
 
@@ -356,63 +369,67 @@ class Stream(LinearStream):
     _contents: ClassVar[dict] = {"history_": records()}
 
     # ------------------------------------------------------------------ training
-    def _prepare(self, model, targets, n_features: int, begun: bool, is_fit: bool = False) -> None:
-        if not begun:
+    def _prepare(
+        self, model, targets, n_features: int, is_begun: bool, is_fit: bool = False
+    ) -> None:
+        if not is_begun:
             self.history_: list[dict] = []
-        super()._prepare(model, targets, n_features, begun, is_fit)
+        super()._prepare(model, targets, n_features, is_begun, is_fit)
 
-    def _learn(self, model, rows: Csr, coded: EncodedTargets, weights) -> None:
-        self._engine.learn(rows, coded, weights, n_jobs=self._threads())
+    def _learn(self, model, rows: Csr, encoded: EncodedTargets, weights) -> None:
+        self._engine.learn(rows, encoded, weights, n_jobs=self._threads())
 
     def _look(self, steps: float) -> None:
         """Looking at all weights costs O(columns): only as often as the stream doubles."""
         if not math.isfinite(sum(map(sum, self._engine.costs.tolist()))):
             self._diverged()
-        after = self._engine.steps
-        if int(after).bit_length() > int(steps).bit_length():
+        n_steps = self._engine.steps
+        if int(n_steps).bit_length() > int(steps).bit_length():
             nonzeros = self._engine.count()
             self.history_.append(self._record(self._engine, nonzeros))
-            if not nonzeros and after >= 1024:
+            if not nonzeros and n_steps >= 1024:
                 self._warn_empty()
 
-    def _run(self, rows, coded: EncodedTargets, weights, passes) -> None:
+    def _run(self, rows, encoded: EncodedTargets, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
         seed, threads = self._seed(), self._threads()
-        patience = Patience(self.tol, self.n_iter_no_change)
-        shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
+        monitor = LossMonitor(self.tol, self.n_iter_no_change)
+        display = self.verbose if self.verbose == "auto" else bool(self.verbose)
         total = rows.n_rows * self.max_iter
         with (
-            Progress(type(self).__name__, total, shown) as progress,
-            self._near(rows, passes) as (engine, rows, met),
+            Progress(type(self).__name__, total, display) as progress,
+            self._pack_columns(rows, passes) as (state, rows, present_columns),
         ):
-            held, weights = self._hold_out(rows, coded, weights, seed)
-            for turn in range(1, self.max_iter + 1):
-                self.n_iter_, before = turn, _charged(engine)
+            held_out, weights = self._hold_out(rows, encoded, weights, seed)
+            for pass_number in range(1, self.max_iter + 1):
+                self.n_iter_, start = pass_number, _total_loss_and_weight(state)
                 passes.begin()
-                key = _key(seed, turn) if self.shuffle else 0
-                engine.learn(
+                key = _shuffle_key(seed, pass_number) if self.shuffle else 0
+                state.learn(
                     rows,
-                    coded,
+                    encoded,
                     weights,
                     key,
                     threads,
                     lambda n: progress.advance(n, f"pass {self.n_iter_}"),
                 )
-                record = self._record(engine, engine.count(met), before)
-                if held is not None:
-                    X, columns, marks, offset = held
-                    means = self._means(engine.score(X) + offset)
-                    record["validation_score"] = self._targets.score(means, columns, marks)
+                record = self._record(state, state.count(present_columns), start)
+                if held_out is not None:
+                    X, held_out_columns, held_out_weights, offset = held_out
+                    means = self._means(state.score(X) + offset)
+                    record["validation_score"] = self._targets.score(
+                        means, held_out_columns, held_out_weights
+                    )
                 self.history_.append(record)
                 if not np.isfinite(record["loss"]):
                     self._diverged()
-                if turn == 1 and held is None and self.tol is not None:
-                    least = self._least_loss(coded.columns, weights)
-                    patience.slack = self.tol * (record["loss"] - least)
-                ended = patience.ended(
-                    record["loss"] if held is None else -record["validation_score"]
+                if pass_number == 1 and held_out is None and self.tol is not None:
+                    min_loss = self._min_loss(encoded.columns, weights)
+                    monitor.tol = self.tol * (record["loss"] - min_loss)
+                is_converged = monitor.update(
+                    record["loss"] if held_out is None else -record["validation_score"]
                 )
-                if passes.stopped() or ended:
+                if passes.stopped() or is_converged:
                     break
             else:
                 if self.tol is not None and self.max_iter > 1:
@@ -422,7 +439,7 @@ class Stream(LinearStream):
             self._warn_empty()
 
     @contextmanager
-    def _near(self, rows: Csr, passes):
+    def _pack_columns(self, rows: Csr, passes):
         """Engine and rows that the passes walk, and the columns that alone can get weights, or None
         for all.
 
@@ -430,36 +447,36 @@ class Stream(LinearStream):
         an engine of the columns that occur, whose cells come home at the end; callbacks, though,
         look at the model after each pass.
         """
-        engine = self._engine
-        if rows.n_features <= len(rows.indices) or engine.steps:
-            yield engine, rows, None
+        state = self._engine
+        if rows.n_features <= len(rows.indices) or state.steps:
+            yield state, rows, None
             return
         columns, packed_rows = rows.packed_columns()
-        if passes.watched or not engine.packs:
-            yield engine, rows, columns
+        if passes.is_active or not state.packs:
+            yield state, rows, columns
             return
-        packed = engine.packed(columns)
+        packed = state.packed(columns)
         try:
             yield packed, packed_rows, None
         finally:
-            engine.follow(packed, columns)
+            state.follow(packed, columns)
 
-    def _hold_out(self, rows, coded, weights, seed):
+    def _hold_out(self, rows, encoded, weights, seed):
         """Rows kept for early stopping, their columns, weights and offset, or None; and the weights
         of the others.
         """
         return None, weights
 
     # ------------------------------------------------------------------ records and warnings
-    def _record(self, engine, nonzeros: int, before=(0.0, 0.0)) -> dict:
-        """What happened since `before`: mean loss of each row before it was learnt, and what is
+    def _record(self, state, nonzeros: int, start=(0.0, 0.0)) -> dict:
+        """What happened since `start`: mean loss of each row before it was learnt, and what is
         kept.
         """
-        cost, weight = _charged(engine)
-        mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny)
+        total_loss, total_weight = _total_loss_and_weight(state)
+        mean = (total_loss - start[0]) / max(total_weight - start[1], np.finfo(float).tiny)
         return {
             "pass": getattr(self, "n_iter_", 1),
-            "rows": int(engine.steps),
+            "rows": int(state.steps),
             "loss": float(mean / self._targets.outputs),
             "nonzeros": int(nonzeros),
         }
@@ -497,41 +514,45 @@ class HeldOut(Stream):
         0.1, [FRACTION], "Share of rows held out with `early_stopping`."
     )
 
-    def _hold_out(self, rows, coded, weights, seed):
+    def _hold_out(self, rows, encoded, weights, seed):
         if not self.early_stopping:
             return None, weights
         present = np.flatnonzero(weights) if len(weights) else np.arange(rows.n_rows)
-        strata = self._targets.strata(coded.columns[present])
-        _, held = hold_out(
+        strata = self._targets.strata(encoded.columns[present])
+        _, held_out = hold_out(
             present, self.validation_fraction, strata=strata, random_state=seed % 2**32
         )
-        held.sort()
+        held_out.sort()
         weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()
-        marks = weights[held].copy()
-        weights[held] = 0.0
-        offset = coded.offset[held, None] if len(coded.offset) else 0.0
-        return (rows.picked(held), coded.columns[held], marks, offset), frozen(weights)
+        held_out_weights = weights[held_out].copy()
+        weights[held_out] = 0.0
+        offset = encoded.offset[held_out, None] if len(encoded.offset) else 0.0
+        return (rows.picked(held_out), encoded.columns[held_out], held_out_weights, offset), frozen(
+            weights
+        )
 
 
-def _charged(engine) -> tuple[float, float]:
+def _total_loss_and_weight(state) -> tuple[float, float]:
     """Loss and weight of all rows so far."""
-    return engine.loss, engine.weight
+    return state.loss, state.weight
 
 
-def _key(seed: int, turn: int) -> int:
+def _shuffle_key(seed: int, pass_number: int) -> int:
     """Key of a pass's shuffle; never 0."""
-    mixed = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)[0]
+    mixed = np.random.SeedSequence([seed, pass_number]).generate_state(1, np.uint64)[0]
     return int(mixed) | 1
 
 
-def _draw(state) -> int:
+def _draw_seed(state) -> int:
     """A seed from what a user gave as one."""
     return int(check_random_state(state).randint(2**31 - 1))
 
 
-_drawn = lru_cache(maxsize=256)(_draw)  # a generator takes longer to make than rows to learn
+_draw_seed_cached = lru_cache(maxsize=256)(
+    _draw_seed
+)  # a generator takes longer to make than rows to learn
 
 
-def _same_classes(targets, old) -> bool:
+def _has_same_classes(targets, previous) -> bool:
     """Whether targets have met no class since."""
-    return getattr(targets, "classes", None) is getattr(old, "classes", None)
+    return getattr(targets, "classes", None) is getattr(previous, "classes", None)

@@ -1,4 +1,4 @@
-"""Parameters `penalty_weights` and `positive` into a weight and a sign of each column."""
+"""Parameters `penalty_weights` and `positive` as a weight and a sign of each column."""
 
 from collections.abc import Mapping
 from numbers import Integral
@@ -11,23 +11,23 @@ _BOOLEAN_TYPES = (bool, np.bool_)
 
 
 def is_by_column(model) -> bool:
-    """Whether the parameters of a model name single columns."""
+    """Return whether the parameters of a model name single columns."""
     weights, signs = getattr(model, "penalty_weights", None), getattr(model, "positive", False)
     return weights is not None or type(signs) not in _BOOLEAN_TYPES
 
 
 def is_positive(positive) -> bool:
-    """Whether no weight at all must be negative."""
+    """Return whether no coefficient can be negative."""
     return type(positive) in _BOOLEAN_TYPES and bool(positive)
 
 
 def has_signs(positive) -> bool:
-    """Whether any weight may be held at 0 or above, or at 0 or below."""
+    """Return whether any coefficient has a sign constraint."""
     return type(positive) not in _BOOLEAN_TYPES or bool(positive)
 
 
 def column_penalties(model, n_features: int) -> np.ndarray:
-    """Weights and signs of the penalties of the columns, (2, n_features)."""
+    """Return penalty weights and signs of the columns, of shape (2, n_features)."""
     weights, signs = getattr(model, "penalty_weights", None), model.positive
     penalties = np.array([np.ones(n_features), np.zeros(n_features)])
     if weights is not None:
@@ -46,7 +46,7 @@ def column_penalties(model, n_features: int) -> np.ndarray:
 
 
 def check_ridge(model, terms, weights: np.ndarray) -> None:
-    """Refuse weights that an optimizer cannot multiply a ridge by."""
+    """Refuse penalty weights that an optimizer cannot multiply a ridge by."""
     _, penalty, optimizer, _ = terms
     if not penalty.rates()[1] or (weights == 1.0).all():
         return
@@ -75,7 +75,7 @@ def check_ridge(model, terms, weights: np.ndarray) -> None:
 
 
 def _check_weights(model, weights: np.ndarray) -> None:
-    """Refuse weights of a penalty that are negative or not finite, or 0 for every column."""
+    """Refuse penalty weights that are negative, not finite, or all 0."""
     name = type(model).__name__
     is_wrong = ~(np.isfinite(weights) & (weights >= 0.0))
     if is_wrong.any():
@@ -91,7 +91,10 @@ def _check_weights(model, weights: np.ndarray) -> None:
 
 
 def _column_values(model, name: str, user_values, n_features: int, default: float) -> np.ndarray:
-    """A number a column, from an array or a mapping of some columns; others have the usual one."""
+    """Return a number per column, from an array or a mapping of some columns.
+
+    The other columns have the default.
+    """
     column_values = np.full(n_features, default)
     if isinstance(user_values, Mapping):
         for key, value in user_values.items():
@@ -105,7 +108,7 @@ def _column_values(model, name: str, user_values, n_features: int, default: floa
             f"{type(model).__name__}: {name} has shape {values.shape}, but X has {n_features} "
             "features. Give one number a column, or a mapping of some columns."
         )
-    stop = min(len(values), n_features)  # of columns that come later, as many as there are
+    stop = min(len(values), n_features)  # with grow=True, later columns can have values already
     column_values[:stop] = values[:stop]
     return column_values
 
@@ -120,7 +123,7 @@ def _as_numbers(model, name: str, user_values) -> np.ndarray:
 
 
 def _column_index(model, name: str, key, n_features: int) -> int:
-    """Index of a column that a mapping names."""
+    """Return the index of a column that a mapping names."""
     label = f"{type(model).__name__}: {name} names column {key!r}"
     if isinstance(key, Integral):
         column = int(key)

@@ -1,5 +1,6 @@
-"""Looks at input before scikit-learn's, or in their place: its search for frames takes longer than
-to learn a row.
+"""Checks of input before those of scikit-learn, or instead of them.
+
+scikit-learn's search for data frames takes longer than learning one row.
 """
 
 import math
@@ -23,7 +24,7 @@ _FLOAT_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def is_plain_matrix(X) -> bool:
-    """Whether X has neither names nor anything else to find or to change."""
+    """Return whether X is a matrix without names that needs no conversion."""
     if type(X) is np.ndarray:
         is_simple = X.ndim == 2 and X.flags.c_contiguous
     else:
@@ -32,21 +33,21 @@ def is_plain_matrix(X) -> bool:
 
 
 def matches_training(model, X, grow: bool) -> bool:
-    """Whether plain X is as a model without names knows it from earlier calls."""
+    """Return whether a plain X has the columns of earlier calls."""
     return (grow or X.shape[1] == model.n_features_in_) and "feature_names_in_" not in vars(model)
 
 
 def is_float_vector(values) -> bool:
-    """Whether values are as loops read them."""
+    """Return whether the values are a float64 vector, as loops need."""
     return type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
 
 
 # --------------------------------------------------------------------------- sparse matrices
 def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
-    """Refuse a sparse matrix whose arrays do not fit together, before compiled code reads them.
+    """Refuse a sparse matrix with inconsistent arrays before compiled code reads them.
 
-    SciPy's own conversions read past the end of such arrays. Without `indices` those of a CSR
-    matrix are left to a caller who looks at them with the numbers, in one pass.
+    SciPy's own conversions read past the end of such arrays. Without `indices`, the indices of a
+    CSR matrix are left to a caller that checks them together with the numbers.
     """
     if not sp.issparse(X):
         return
@@ -71,7 +72,7 @@ def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
 
 
 def _check_compressed(X, kind: str, indices: bool) -> None:
-    """Pointers, and indices where they are wanted, of a matrix by rows, columns or blocks."""
+    """Check the pointers, and with `indices` the indices, of a CSR, CSC or BSR matrix."""
     _check_integer_type(f"{kind}: indptr", X.indptr)
     _check_integer_type(f"{kind}: indices", X.indices)
     shape = X.shape if X.ndim > 1 else (1, *X.shape)
@@ -113,20 +114,20 @@ def _check_lengths(kind: str, n_values: int, n_indices: int) -> None:
 
 
 def dense(matrix, name: str = "y") -> Any:
-    """A sparse matrix as an array, anything else as it is."""
+    """Return a sparse matrix as an array, anything else unchanged."""
     if not hasattr(matrix, "toarray"):
         return matrix
     check_sparse(matrix, name)
     check_memory(
         f"sparse {name} of shape {matrix.shape} as an array",
         math.prod(matrix.shape) * matrix.dtype.itemsize,
-        "It is made dense here: take fewer rows or columns at a time.",
+        "This method needs a dense array: pass fewer rows or columns at a time.",
     )
     return matrix.toarray()
 
 
 def check_array(X, **options) -> Any:
-    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    """As scikit-learn's function, which would convert inconsistent sparse matrices."""
     name = options.get("input_name") or "X"
     check_input(X, name)
     if not options.get("ensure_2d", True):
@@ -136,17 +137,17 @@ def check_array(X, **options) -> Any:
 
 
 def validate_data(model, X, y="no_validation", **options) -> Any:
-    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    """As scikit-learn's function, which would convert inconsistent sparse matrices."""
     check_input(X)
     check_sparse(y, "y")
-    if not isinstance(y, str):  # scikit-learn's word for no targets at all
+    if not isinstance(y, str):  # scikit-learn's marker for no targets
         _refuse_scalar(y, "y")
     with explaining_overflow("X or y"):
         return validation.validate_data(model, with_gaps(X), with_gaps(y), **options)
 
 
 def with_gaps(values) -> Any:
-    """Masked entries of an array as NaN, which scikit-learn sees; it drops the mask."""
+    """Return masked entries as NaN, since scikit-learn ignores the mask."""
     if not (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
         return values
     kind = values.dtype.kind
@@ -155,9 +156,9 @@ def with_gaps(values) -> Any:
 
 
 def check_input(X, name: str = "X") -> None:
-    """Refuse unsound sparse matrices, and frames without columns or with two of one name."""
+    """Refuse inconsistent sparse matrices, and frames without columns or with repeated names."""
     check_sparse(X, name)
-    # Arrow calls the arrays themselves columns.
+    # In Arrow tables `columns` are the arrays, not the names.
     columns = getattr(X, "column_names" if hasattr(X, "column_names") else "columns", None)
     if columns is None or callable(columns) or sp.issparse(X):
         return
@@ -181,7 +182,7 @@ def _refuse_scalar(values, name: str) -> None:
 
 @contextmanager
 def explaining_overflow(name: str) -> Iterator[None]:
-    """Say what whole numbers beyond all floats are."""
+    """Raise a clear error for integers beyond the range of floats."""
     try:
         yield
     except OverflowError:
@@ -193,7 +194,10 @@ def explaining_overflow(name: str) -> Iterator[None]:
 
 # --------------------------------------------------------------------------- targets
 def along_one(y) -> Any:
-    """Targets along one axis; scikit-learn would drop a mask."""
+    """Return targets as a one-dimensional array.
+
+    Masked targets are refused, since scikit-learn ignores the mask.
+    """
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
         return y
     if np.ma.is_masked(y):
@@ -202,8 +206,9 @@ def along_one(y) -> Any:
 
 
 def kind_of_targets(y) -> str:
-    """scikit-learn's word for what y holds; numbers that no integer can hold are no cause for a
-    warning.
+    """Return scikit-learn's type of the targets.
+
+    Numbers beyond the range of integers cause no warning.
     """
     check_sparse(y, "y")
     _refuse_scalar(y, "y")
@@ -212,20 +217,20 @@ def kind_of_targets(y) -> str:
 
 
 def check_classes(y) -> None:
-    """Refuse targets that are no classes, in scikit-learn's words."""
+    """Refuse targets that are not classes, with scikit-learn's message."""
     with np.errstate(invalid="ignore"):
         check_classification_targets(y)
 
 
 def refuse_none(y, name: str) -> None:
-    """Refuse rows without targets, and targets that lie elsewhere."""
+    """Refuse missing targets, and dask collections."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     refuse_collection(name, y)
 
 
 def distinct(classes) -> np.ndarray:
-    """Classes, ascending; none at all, None and numbers beside words are refused."""
+    """Return the different classes, ascending; refuse none, None, and numbers next to words."""
     classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
     values = np.ravel(np.array(classes, dtype=object)).tolist()
     if not values:
@@ -238,7 +243,7 @@ def distinct(classes) -> np.ndarray:
 
 
 def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
-    """Refuse words where classes are numbers, and numbers where they are words."""
+    """Refuse words where the classes are numbers, and numbers where they are words."""
     if isinstance(y[:1].tolist()[0], str) != isinstance(classes[:1].tolist()[0], str):
         raise ValueError(
             f"y holds {y[:5].tolist()}, of another kind than classes_ {classes[:10].tolist()}; all "
@@ -247,7 +252,7 @@ def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
 
 
 def check_length(y, n_rows: int) -> None:
-    """Refuse another number of targets than of rows."""
+    """Refuse a number of targets that differs from the number of rows."""
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
@@ -255,7 +260,7 @@ def check_length(y, n_rows: int) -> None:
 
 
 def check_scores_memory(X, outputs: int, what: str = "the scores") -> None:
-    """Refuse a number for each row and output where memory has no room for them."""
+    """Refuse a matrix of rows by outputs that is too large for the memory."""
     rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
     check_memory(
         f"{what} of {rows:,} rows and {outputs:,} outputs",
@@ -265,8 +270,9 @@ def check_scores_memory(X, outputs: int, what: str = "the scores") -> None:
 
 
 def split_at_new_classes(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:
-    """Cuts of a chunk where a class is met for the first time: a class exists from its first row
-    on, not from its chunk on.
+    """Return spans of a chunk that each begin at the first row of a new class.
+
+    A new class then exists from its first row on, whatever the chunks.
     """
     if getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
         return [(0, n_rows)]
@@ -286,8 +292,9 @@ def split_at_new_classes(y, n_rows: int, known, signed: bool) -> list[tuple[int,
 
 
 def refuse_collection(name: str, X) -> None:
-    """Refuse a collection of dask, which NumPy would pull whole to this machine in silence; `name`
-    is the estimator or the argument.
+    """Refuse a dask collection, which NumPy would load silently into the memory of this machine.
+
+    `name` is the estimator or the argument.
     """
     graph = getattr(X, "__dask_graph__", None)
     if graph is None or isinstance(X, type) or graph() is None:
@@ -295,19 +302,19 @@ def refuse_collection(name: str, X) -> None:
     kind = type(X)
     raise TypeError(
         f"{name} takes arrays of this machine, and {kind.__module__}.{kind.__qualname__} is a "
-        f"collection of dask. Pass it to tamis.distributed.fit(model, ...), which learns where its "
-        "partitions lie, or call its compute() first if it fits into memory."
+        f"collection of dask. Pass it to tamis.distributed.fit(model, ...), which learns on its "
+        "workers, or call its compute() first if it fits into memory."
     )
 
 
 def by_reading(model, X):
-    """A frame as rows, by the columns of the file that the model was trained from, if it was."""
+    """Return a frame as rows, with the columns of the file that the model was trained from."""
     reading = vars(model).get("reading_")
     return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
 
 
 def validate_numbers_or_advise(model, X, **options):
-    """X after scikit-learn's checks; where it holds words, the way out is told."""
+    """As `validate_data`; if X has words, the error tells how to encode them."""
     try:
         return validate_data(model, X, **options)
     except ValueError as error:

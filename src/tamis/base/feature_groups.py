@@ -1,4 +1,4 @@
-"""What users say about groups of columns, as the blocks that loops read."""
+"""The parameter `feature_groups` as the blocks that loops read."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -16,17 +16,19 @@ _ACCEPTED_GROUPS = (
 def groups_parameter(
     unpenalized_text: str, weights_text: str = "", overlap: bool = True, kw_only: bool = False
 ) -> Any:
-    """The parameter `feature_groups`; `unpenalized_text` says what becomes of columns labelled None, and
-    `weights_text` what else is to be said.
+    """Return the parameter `feature_groups`.
+
+    `unpenalized_text` describes columns with the label None, and `weights_text` is a further
+    sentence.
     """
     return parameter(
         None,
         [ARRAY, None],
         "Groups of columns: a list of arrays of column numbers or names, which may "
-        f"{'' if overlap else 'not '}overlap; one label a column (-1 is a group of its own, None "
-        f"a column that {unpenalized_text}); or, for a DataFrame, a list of prefixes of column names, of which "
-        "the longest that fits counts. Columns in no group are groups of their own. None makes "
-        f"each column a group. {weights_text}A stream keeps the groups of its first call.",
+        f"{'' if overlap else 'not '}overlap; one label per column (-1 is a group of one column, "
+        f"None a column that {unpenalized_text}); or, for a DataFrame, a list of prefixes of "
+        "column names, of which the longest match counts. A column in no group is a group. None "
+        f"makes each column a group. {weights_text}A stream keeps the groups of its first call.",
         "list of array-like, array-like of shape (n_features,) or None",
         kw_only=kw_only,
     )
@@ -35,12 +37,11 @@ def groups_parameter(
 def take_groups(
     groups, n_columns: int, names=None, group_weights=None, l1_ratio: float = 0.0, l1_weights=None
 ) -> Blocks:
-    """Blocks from the parameters of a model.
+    """Return the blocks of a model's parameters.
 
-    The norm of group g weighs ``(1 - l1_ratio) * sqrt(size)``, or what `group_weights` says; L1
-    inside it weighs `l1_ratio`, or what `l1_weights` says, beside the whole weight of the norm.
-    Columns in no group are groups of their own, of weight 1; labels None make columns that are not
-    penalised.
+    The norm of group g has the weight ``(1 - l1_ratio) * sqrt(size)`` or `group_weights`; L1 inside
+    it has the weight `l1_ratio`, or `l1_weights` in addition to the full weight of the norm. A
+    column in no group is a group of weight 1; a column with the label None is not penalized.
     """
     members, sizes, unpenalized = _parse_groups(groups, n_columns, names)
     ungrouped = np.ones(n_columns, dtype=bool)
@@ -69,9 +70,7 @@ def take_groups(
 
 
 def _parse_groups(groups, n_columns: int, names) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns of all groups, one group after the other, the groups' sizes, and the columns that are
-    not penalised.
-    """
+    """Return the columns of all groups in order, the group sizes, and the unpenalized columns."""
     if groups is None:
         return np.arange(n_columns), np.ones(n_columns, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if isinstance(groups, str | bytes | Real):
@@ -90,7 +89,8 @@ def _parse_groups(groups, n_columns: int, names) -> tuple[np.ndarray, np.ndarray
         return _concatenate_groups(_groups_by_prefix(entries, names))
     if len(entries) != n_columns:
         raise ValueError(
-            f"feature_groups has {len(entries)} labels for {n_columns} columns; it must be {_ACCEPTED_GROUPS}."
+            f"feature_groups has {len(entries)} labels for {n_columns} columns; it must be "
+            f"{_ACCEPTED_GROUPS}."
         )
     return _groups_by_label(entries)
 
@@ -110,7 +110,10 @@ def _is_label(entry) -> bool:
 def take_columns(
     label: str, entry, n_columns: int, names=None, noun: str = "a group"
 ) -> np.ndarray:
-    """Columns given by their numbers or names; `label` is what sentences call them."""
+    """Return the indices of columns that are given by index or name.
+
+    `label` names the parameter in messages.
+    """
     columns = np.asarray(entry).ravel()
     if not len(columns):
         raise ValueError(f"{label} is empty; leave it out.")
@@ -138,7 +141,7 @@ def take_columns(
 
 
 def _groups_by_prefix(prefixes, names) -> list[np.ndarray]:
-    """Columns by the longest prefix of their names."""
+    """Return the columns of each prefix; a name with several belongs to its longest one."""
     if names is None:
         raise ValueError(
             f"feature_groups={prefixes[:3]!r} are prefixes of column names, but X has none; pass a "
@@ -159,8 +162,10 @@ def _groups_by_prefix(prefixes, names) -> list[np.ndarray]:
 
 
 def _groups_by_label(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns by their labels, in the order in which labels come first; -1 is a group of its own,
-    None is not penalised.
+    """Return columns, group sizes and unpenalized columns from labels, in order of first
+    occurrence.
+
+    A label -1 is a group with one column; None means not penalized.
     """
     numbers: dict = {}
     codes = np.array(
@@ -176,7 +181,7 @@ def _groups_by_label(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _groups_by_integer(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for an array of whole numbers, without a walk over the columns."""
+    """As `_groups_by_label` for an integer array, without a loop over the columns."""
     labels, no_columns = labels.astype(np.int64), np.zeros(0, dtype=np.int64)
     left, right = labels[:-1], labels[1:]
     if len(labels) and labels[0] >= 0 and (left <= right).all():  # groups one after the other
@@ -189,14 +194,15 @@ def _groups_by_integer(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def number_labels(labels: np.ndarray) -> np.ndarray:
-    """Return the same labels as 0, 1, ... in the order in which they come first."""
+    """Return the labels as 0, 1, ... in order of first occurrence."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
 
 def _label_code(label, j: int, numbers: dict) -> int:
-    """Number of a label; -1 where its column is not penalised (None, or nan, which is how an array
-    of numbers says it).
+    """Return the number of a label, -1 if its column is not penalized.
+
+    That is the label None, or nan in an array of numbers.
     """
     if label is None or label != label:
         return -1
@@ -205,7 +211,7 @@ def _label_code(label, j: int, numbers: dict) -> int:
 
 
 def _group_weights(name: str, user_weights, n_named: int, default: np.ndarray) -> np.ndarray:
-    """Weights of the groups: as usual, one number for all, or one a group that the user named."""
+    """Return the weights of the groups: the default, one for all, or one per named group."""
     if user_weights is None:
         return default.copy()
     if isinstance(user_weights, Real):

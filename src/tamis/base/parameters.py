@@ -1,10 +1,10 @@
-"""Declared parameters: name, type, default, rule and sentence of each, said once.
+"""Declared parameters: name, type, default, rule and description, each in one place.
 
-A class under `@estimator` declares what its constructor takes. The decorator makes `__init__`,
-scikit-learn's `_parameter_constraints`, and the parts of the docstring that are marked:
-``{parameters}`` and ``{attributes}``, sections that follow from the declarations of the class and
-of all its bases, and ``{family}``, the docstring of the nearest base that has ``{kind}`` in it,
-told once for classifier and regressor.
+A class with the decorator `@estimator` declares the parameters of its constructor. The decorator
+makes `__init__`, scikit-learn's `_parameter_constraints`, and the marked parts of the docstring:
+``{parameters}`` and ``{attributes}`` become sections from the declarations of the class and its
+bases; ``{family}`` becomes the docstring of the nearest base with ``{kind}`` in it, which a
+classifier and a regressor share.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
 Auto = Literal["auto"]
 TermLike = str | tuple[Any, ...]  # a name, or a term
 Seed = int | np.random.RandomState | None
-SECTION_WIDTH = 84  # of a sentence in a section, as it stands in a class's docstring
+SECTION_WIDTH = 84  # characters per line in a section of a docstring
 
 # ---------------------------------------------------------------- rules, in scikit-learn's words
 NUMBER = Interval(Real, 0, None, closed="left")
@@ -37,7 +37,7 @@ AUTO = StrOptions({"auto"})
 BOOL = "boolean"
 ARRAY = "array-like"
 RANDOM = "random_state"
-TERM = "no_validation"  # names and terms are checked where they are paired
+TERM = "no_validation"  # `take_term` checks names and terms
 
 _TYPE_NAMES = {
     BOOL: "bool",
@@ -52,12 +52,12 @@ _TYPE_NAMES = {
 
 
 def at_least(minimum: int) -> Interval:
-    """Whole numbers from `minimum` on."""
+    """Integers from `minimum` on."""
     return Interval(Integral, minimum, None, closed="left")
 
 
 def one_of(*words: str) -> StrOptions:
-    """One of some words."""
+    """One of some strings."""
     return StrOptions(set(words))
 
 
@@ -86,12 +86,12 @@ def parameter(
 
 
 def is_auto(value) -> bool:
-    """Whether a parameter is the word "auto"."""
+    """Return whether a parameter is "auto"."""
     return isinstance(value, str) and value == "auto"
 
 
 def _type_name(rules) -> str:
-    """The type of a parameter as its docstring says it."""
+    """Return the type of a parameter for its docstring."""
     words = []
     for rule in rules if isinstance(rules, list) else [rules]:
         if isinstance(rule, StrOptions):
@@ -106,8 +106,9 @@ def _type_name(rules) -> str:
 
 
 def loss_parameter(default: str, sentence: str | None = None, residual: bool = False) -> Any:
-    """The loss of a linear model: of classes where that is its default, else of numbers, or with
-    `residual` of score - target alone.
+    """Return the parameter `loss` of a linear model, for classes or numbers as its default.
+
+    `residual` restricts it to losses of score - target.
     """
     accepts = accepts_numbers if accepts_numbers(LOSSES[default]) else accepts_classes
     names = [
@@ -120,16 +121,16 @@ def loss_parameter(default: str, sentence: str | None = None, residual: bool = F
 
 
 # ---------------------------------------------------------------- classes
-@dataclass_transform()  # any right side counts as a default
+@dataclass_transform()  # for type checkers, every assigned value is a default
 def estimator(cls: type | None = None, *, kw_only: bool = False):
-    """Make a class's constructor, constraints and docstring from its declared parameters."""
+    """Make the constructor, constraints and docstring of a class from its declared parameters."""
 
     def build(cls):
         built = dataclasses.dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
         built._parameter_constraints = {
             field.name: field.metadata["rules"] for field in _declared(built)
         }
-        # scikit-learn asks for it in every call that checks parameters.
+        # scikit-learn reads it in every check of parameters; computing it once saves time.
         built.__init__.__signature__ = inspect.signature(built.__init__)
         built.__doc__ = _document(built)
         return built
@@ -138,20 +139,20 @@ def estimator(cls: type | None = None, *, kw_only: bool = False):
 
 
 def _declared(cls) -> list:
-    """Fields in the order of the signature: those by position first."""
+    """Return the declared fields in the order of the signature: positional ones first."""
     fields = [field for field in dataclasses.fields(cls) if "rules" in field.metadata]
     return sorted(fields, key=lambda field: field.kw_only)
 
 
 def _document(cls) -> str | None:
-    """The docstring with its marked parts filled in."""
+    """Return the docstring with its marked parts filled in."""
     text = cls.__dict__.get("__doc__")
     if text is None or cls.__name__.startswith("_"):
         return text
     text = inspect.cleandoc(text)
     if "{family}" in text:
         text = text.replace("{family}", _family(cls), 1)
-    if "{kind}" in text:  # the words of a family, which its members fill in
+    if "{kind}" in text:  # a shared docstring, which subclasses fill in
         return text
     text = text.replace(
         "{parameters}", _section("Parameters", map(_parameter_entry, _declared(cls))), 1
@@ -161,25 +162,24 @@ def _document(cls) -> str | None:
 
 
 def _family(cls) -> str:
-    """What the nearest base with ``{kind}`` in its docstring says, in the words of this class."""
+    """Return the shared docstring of the nearest base with ``{kind}``, for this class."""
     for base in cls.__mro__[1:]:
         text = vars(base).get("__doc__") or ""
         if "{kind}" in text:
             kind = "classifier" if issubclass(cls, ClassifierMixin) else "regressor"
-            description = inspect.cleandoc(text).partition("\n\n")[
-                2
-            ]  # the first line is the base's own
+            # Without the first line, which describes the base.
+            description = inspect.cleandoc(text).partition("\n\n")[2]
             return description.replace("{kind}", kind).replace("{Kind}", kind.capitalize())
-    raise TypeError(f"{cls.__name__} has {{family}} in its docstring, but no base speaks for it.")
+    raise TypeError(f"{cls.__name__} has {{family}} in its docstring, but no base has {{kind}}.")
 
 
 def _section(title: str, entries) -> str:
-    """A section of numpydoc."""
+    """Return a numpydoc section."""
     return f"{title}\n{'-' * len(title)}\n" + "\n".join(entries)
 
 
 def _parameter_entry(field) -> str:
-    """An entry of the section of parameters."""
+    """Return an entry of the section of parameters."""
     default = f'"{field.default}"' if isinstance(field.default, str) else repr(field.default)
     head = f"{field.name} : {field.metadata['kind']}, default={default}"
     return f"{head}\n{textwrap.indent(_wrapped(field.metadata['sentence']), '    ')}"
@@ -192,8 +192,9 @@ def _wrapped(sentence: str) -> str:
 
 
 def _attribute_entries(cls) -> dict[str, str]:
-    """Entries of the section of attributes by name: those of the bases, then the class's own; an
-    entry said again replaces the first one where it stands.
+    """Return the entries of the section of attributes by name, those of the bases first.
+
+    A later entry replaces an earlier one with the same name, in its position.
     """
     entries: dict[str, str] = {}
     for base in reversed(cls.__mro__):
@@ -205,12 +206,13 @@ def _attribute_entries(cls) -> dict[str, str]:
 
 # ---------------------------------------------------------------- terms as parameters
 def take_term(name: str, user_value, terms_by_name: dict, methods: tuple[str, ...]):
-    """A term from its name or from a term, every number in it made a float."""
+    """Return a term from its name, or the user's term with all its numbers as floats."""
     if isinstance(user_value, str):
         if user_value not in terms_by_name:
+            names = ", ".join(map(repr, sorted(terms_by_name)))
             raise ValueError(
-                f"The {name!r} parameter must be one of {', '.join(map(repr, sorted(terms_by_name)))}, or "
-                f"a term. Got {user_value!r} instead."
+                f"The {name!r} parameter must be one of {names}, or a term. Got {user_value!r} "
+                "instead."
             )
         return terms_by_name[user_value]
     if not is_term(user_value):
@@ -238,8 +240,10 @@ _COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": ope
 
 
 def _check_fields(name: str, term) -> None:
-    """Refuse a number that its field rules out, as ``Annotated[float, "> 0"]`` does, or a tuple of
-    all values in place of the comparison; in terms inside the term too.
+    """Refuse a number that its field does not accept, also in inner terms.
+
+    A field declares ``Annotated[float, "> 0"]``, or a tuple of all accepted values in place of the
+    comparison.
     """
     annotations = type(term).__annotations__
     for field, value in zip(term._fields, term, strict=True):
@@ -261,7 +265,7 @@ def _check_fields(name: str, term) -> None:
 
 
 def _is_rule(note) -> bool:
-    """Whether a note on a type is a rule; a user's term may have other notes."""
+    """Return whether an annotation is a rule; a user's term may have other annotations."""
     return isinstance(note, tuple) or str(note).partition(" ")[0] in _COMPARISONS
 
 

@@ -1,7 +1,7 @@
-"""Targets as a value: y coded once into the columns that loops read, and scores into predictions.
+"""Targets: y encoded as the columns that loops read, and scores as predictions.
 
-A value never changes: what makes room for a class or a task returns another one. So a thread that
-predicts while another one trains finds targets that fit together.
+Targets are immutable: a new class or task gives a new object. A thread that predicts during
+training therefore gets consistent targets.
 """
 
 from collections.abc import Callable
@@ -27,28 +27,28 @@ from tamis.numerics.csr import frozen
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import array, flag, labels, one_of, size
 
-N_FIRST_ROWS = 1000  # rows among which most classes are met
+N_FIRST_ROWS = 1000  # rows that usually contain all classes
 
 
 # ---------------------------------------------------------------- classes and labels
 def _count_outputs(count: int, sizes) -> int:
-    """Outputs of a model of so many classes, as a file says them."""
+    """Return the number of outputs for so many classes."""
     return count if sizes.state.get("labels") or count > 2 else 1
 
 
 def _count_columns(count: int, sizes) -> int:
-    """Columns of its targets."""
+    """Return the number of columns of these targets."""
     return count if sizes.state.get("labels") else 1
 
 
 def _encode_nothing(y) -> None:
-    """Nothing that is known at once."""
+    """Return None: no target can be encoded on its own."""
 
 
 class ClassTargets:
-    """Classes of rows, ascending; or labels, of which a row has any number.
+    """Classes of rows, in ascending order; or labels, any number per row.
 
-    Columns are +1 and -1 (two classes, or a column a label), or the number of the class.
+    Columns are +1 and -1 (two classes, or one column per label), or class indices.
     """
 
     _contents: ClassVar[dict] = {
@@ -59,13 +59,13 @@ class ClassTargets:
 
     def __init__(self, classes: np.ndarray, labels: bool = False, counts=None):
         self.classes, self.labels = classes, labels
-        self.counts = counts  # rows of each class in a stream, where their weights depend on it
+        self.counts = counts  # rows of each class so far, in a stream with balanced class weights
 
     @classmethod
     def of(
         cls, y, n_rows: int, model, *, known=None, whole=True, classes=None, grow=False
     ) -> tuple["ClassTargets", EncodedTargets]:
-        """Code y: the targets, those `known` with what y adds, and their columns."""
+        """Encode y; return the targets (`known` with the classes that y adds) and their columns."""
         refuse_none(y, type(model).__name__)
         y = np.asarray(y) if isinstance(y, list | tuple) else y
         if hasattr(y, "tocsr") or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1):
@@ -74,9 +74,8 @@ class ClassTargets:
         check_length(y, n_rows)
         targets = known
         if known is None:
-            is_integer = (
-                y.dtype.kind in "biu"
-            )  # whole numbers are classes, unless they are too many
+            # Integers are classes unless there are too many different ones.
+            is_integer = y.dtype.kind in "biu"
             if not is_integer:
                 check_classes(y)
             if classes is None and not (whole or grow):
@@ -104,7 +103,7 @@ class ClassTargets:
 
     @classmethod
     def _of_labels(cls, y, n_rows, model, known) -> tuple["ClassTargets", EncodedTargets]:
-        """A 0/1 matrix as one +1/-1 target a label."""
+        """Encode a 0/1 matrix as +1/-1 columns, one per label."""
         if getattr(model, "class_weight", None) is not None:
             raise ValueError(
                 "class_weight has no meaning for a matrix of labels; pass sample_weight."
@@ -125,7 +124,7 @@ class ClassTargets:
         return targets, EncodedTargets(frozen(np.where(y > 0, 1.0, -1.0)))
 
     def _codes(self, y):
-        """Class numbers, or None where y holds an unknown class."""
+        """Return class indices, or None if y has an unknown class."""
         if len(self.classes) == 2 and y.dtype.kind in "biuf" and self.classes.dtype.kind in "biuf":
             is_second = y == self.classes[1]
             return is_second if (is_second | (y == self.classes[0])).all() else None
@@ -136,7 +135,7 @@ class ClassTargets:
         return codes if np.array_equal(self.classes[codes], y) else None
 
     def _add_classes(self, new, grow: bool) -> "ClassTargets":
-        """The targets with unseen classes, where the model may grow."""
+        """Return the targets with new classes; an error unless the model may grow."""
         if not grow:
             raise ValueError(
                 f"y holds {new[:5].tolist()}, not among classes_ {self.classes[:10].tolist()}. "
@@ -150,17 +149,18 @@ class ClassTargets:
         return ClassTargets(classes, counts=counts)
 
     def moves(self, other: "ClassTargets") -> tuple[Any, Any]:
-        """Where the outputs of grown targets come from: numbers of present outputs, -1 for none,
-        and the signs with which they are taken.
+        """Return for each output of `other`, targets with more classes, its present output and
+        sign.
+
+        The output is -1 for a new class.
         """
         new_index = np.searchsorted(other.classes, self.classes)
         n_classes = len(other.classes)
         sources, signs = np.full(n_classes, -1), np.ones(n_classes)
         if len(self.classes) > 2:
             sources[new_index] = np.arange(len(self.classes))
-        elif (
-            n_classes > 2
-        ):  # one or two classes are one output, whose negative sides with the first
+        elif n_classes > 2:
+            # One or two classes have one output, and its negative is that of the first class.
             sources[new_index] = 0
             signs[new_index[0]] = -1.0
         else:
@@ -169,13 +169,14 @@ class ClassTargets:
 
     # ------------------------------------------------------------ rows
     def columns(self, codes: np.ndarray) -> np.ndarray:
-        """Columns from numbers of classes."""
+        """Return columns from class indices."""
         values = codes if len(self.classes) > 2 else np.where(codes == 1, 1.0, -1.0)
         return values.astype(np.float64)[:, None]
 
     def quick(self) -> Callable[[Any], float | None]:
-        """What codes the target of a single row: the number in its column, or None where `of` must
-        look.
+        """Return a function that encodes the target of a single row.
+
+        It returns the number in the column, or None if the target needs `of`.
         """
         if self.labels:
             return _encode_nothing
@@ -184,37 +185,37 @@ class ClassTargets:
 
     @property
     def outputs(self) -> int:
-        """How many linear functions tell the classes apart."""
+        """Number of linear functions that separate the classes."""
         return len(self.classes) if self.labels or len(self.classes) > 2 else 1
 
     @property
     def excluding(self) -> bool:
-        """Whether a column holds the number of one class among several."""
+        """Whether there are more than two classes, encoded as class indices."""
         return len(self.classes) > 2 and not self.labels
 
     def signs(self, columns: np.ndarray) -> np.ndarray:
-        """+1 and -1 of every output: one class against the rest."""
+        """Return +1 and -1 per output: each class against the others."""
         if self.excluding:
             check_scores_memory(columns, len(self.classes), "the targets")
             return np.where(columns == np.arange(len(self.classes)), 1.0, -1.0)
         return np.ascontiguousarray(columns)
 
     def codes_of(self, columns: np.ndarray) -> np.ndarray:
-        """The number of each row's class."""
+        """Return the class index of each row."""
         codes = columns[:, 0] if len(self.classes) > 2 else columns[:, 0] > 0
         return codes.astype(np.int64)
 
     def strata(self, columns: np.ndarray) -> np.ndarray | None:
-        """What a split of the rows should keep in balance."""
+        """Return the strata for a split of the rows, None for labels."""
         return None if self.labels else columns[:, 0]
 
     def weigh(
         self, columns, weights, class_weight, *, whole=True, grow=False
     ) -> tuple["ClassTargets", np.ndarray]:
-        """Row weights times class weights, and the targets with the rows counted.
+        """Return the targets with the rows counted, and row weights times class weights.
 
-        "balanced" is by the classes of all rows, or in a stream by those so far, a row's own
-        included; rows of weight 0 are not counted.
+        "balanced" uses the class counts of all rows, or in a stream those so far, with the row
+        itself. Rows of weight 0 do not count.
         """
         if class_weight is None or self.labels:
             return self, weights
@@ -233,7 +234,7 @@ class ClassTargets:
         return targets, frozen(factors if not len(weights) else factors * weights)
 
     def _check_class_weight(self, class_weight: dict, grow: bool) -> dict:
-        """The user's class weights; classes without one count 1."""
+        """Return the user's class weights, checked; other classes have weight 1."""
         unknown = [c for c in class_weight if c not in self.classes]
         if unknown and not grow:
             raise ValueError(
@@ -249,7 +250,7 @@ class ClassTargets:
         return {c: w for c, w in class_weight.items() if c not in unknown}
 
     def _running_balance(self, codes, weights):
-        """Balanced weights by the counts so far."""
+        """Return balanced weights by the class counts so far."""
         counts = np.zeros(len(self.classes)) if self.counts is None else self.counts
         is_counted = np.ones(len(codes)) if not len(weights) else (weights > 0).astype(float)
         running_counts = np.empty(len(codes))
@@ -263,15 +264,15 @@ class ClassTargets:
 
     # ------------------------------------------------------------ scores
     def shaped(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of all outputs in the shape of `coef_`."""
+        """Return the weights of all outputs in the shape of `coef_`."""
         return weights
 
     def decision(self, scores: np.ndarray) -> np.ndarray:
-        """Scores as `decision_function` shows them."""
+        """Return scores in the shape of `decision_function`."""
         return scores[:, 0] if self.outputs == 1 and not self.labels else scores
 
     def predict(self, scores: np.ndarray) -> np.ndarray:
-        """Classes, or 0 and 1 a label."""
+        """Return classes, or 0 and 1 per label."""
         if self.labels:
             return (scores > 0).astype(np.int64)
         if len(self.classes) > 2:
@@ -282,8 +283,9 @@ class ClassTargets:
         ]
 
     def probabilities(self, scores: np.ndarray, joint: bool = False) -> np.ndarray:
-        """Probabilities of the classes under the logistic loss; of several classes by a softmax
-        (`joint`), or each against the rest and divided by their sum.
+        """Return probabilities of the classes under the logistic loss.
+
+        Several classes use a softmax (`joint`), or one-vs-rest probabilities divided by their sum.
         """
         positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
         if self.excluding and joint:
@@ -291,8 +293,10 @@ class ClassTargets:
         return self.divided(positive, 0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])))
 
     def divided(self, positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
-        """Probabilities of all classes from those of the outputs; of two classes, `negative` is that
-        of the first one. Where all are 0, all are the same.
+        """Return probabilities of all classes from those of the outputs, divided by their sum.
+
+        For two classes, `negative` is the probability of the first. If all are 0, the classes get
+        equal probabilities.
         """
         if self.labels:
             return positive
@@ -305,7 +309,7 @@ class ClassTargets:
         return np.where(total > 0, positive / divisor, 1.0 / positive.shape[1])
 
     def score(self, scores: np.ndarray, columns: np.ndarray, weights: np.ndarray) -> float:
-        """Weighted accuracy."""
+        """Return the weighted accuracy."""
         if self.labels:
             is_correct = ((scores > 0) == (columns > 0)).mean(axis=1)
         elif len(self.classes) > 2:
@@ -316,14 +320,17 @@ class ClassTargets:
 
 
 def _find_classes(y: np.ndarray) -> np.ndarray:
-    """The classes of y, ascending; without sorting all of it where the first rows have them all."""
+    """Return the classes of y in ascending order.
+
+    It sorts only the first rows if these contain all classes.
+    """
     first_targets = ClassTargets(np.unique(y[:N_FIRST_ROWS]))
     return first_targets.classes if first_targets._codes(y) is not None else np.unique(y)
 
 
 # ---------------------------------------------------------------- numbers
 def _encode_number(y) -> float | None:
-    """A number as it stands in its column, if it is one between the limits."""
+    """Return a number as a float, None if it is out of range."""
     if not isinstance(y, float | int | np.integer | np.floating):
         return None
     number = float(y)
@@ -331,7 +338,7 @@ def _encode_number(y) -> float | None:
 
 
 class NumberTargets:
-    """Real targets, one or several a row; `flat` where y has one axis."""
+    """Numeric targets, one or several per row; `flat` if y is one-dimensional."""
 
     _contents: ClassVar[dict] = {"flat": flag(), "outputs": size("outputs", "targets")}
 
@@ -342,7 +349,7 @@ class NumberTargets:
     def of(
         cls, y, n_rows: int, model, *, known=None, whole=True, grow=False
     ) -> tuple["NumberTargets", EncodedTargets]:
-        """Code y: the targets, and their columns; numbers have nothing that could grow."""
+        """Encode y; return the targets and their columns. Numbers never grow."""
         refuse_none(y, type(model).__name__)
         y = take_numbers(model, y, whole=whole)
         if y.ndim == 2 and y.shape[1] == 1:
@@ -362,21 +369,21 @@ class NumberTargets:
         return _encode_number if self.flat else _encode_nothing
 
     def strata(self, columns: np.ndarray) -> None:
-        """Nothing that a split of the rows should keep in balance."""
+        """Return None: numbers have no strata."""
         return None
 
     def shaped(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of all outputs in the shape of `coef_`."""
+        """Return the weights of all outputs in the shape of `coef_`."""
         return weights[0] if self.flat else weights
 
     def predict(self, scores: np.ndarray) -> np.ndarray:
-        """Numbers, in the shape of y."""
+        """Return numbers in the shape of y."""
         return scores[:, 0] if self.flat else scores
 
     decision = predict
 
     def score(self, scores: np.ndarray, columns: np.ndarray, weights: np.ndarray) -> float:
-        """Weighted coefficient of determination."""
+        """Return the weighted coefficient of determination."""
         weights = weights[:, None]
         residual_sum = (weights * (columns - scores) ** 2).sum()
         mean = (weights * columns).sum(axis=0) / weights.sum()

@@ -1,4 +1,4 @@
-"""The border: user arrays in, trusted arrays out. Every message about bad input is born here."""
+"""Validation of user input: matrices, targets, weights, offsets. Messages about bad input."""
 
 import sys
 import warnings
@@ -33,14 +33,14 @@ from tamis.numerics.csr import (
     pack_nonzeros,
 )
 
-# Numbers are learned from between these two sizes: their fourth powers, times weights as large, and
-# the inverses of all that stay inside float64.
+# Limits of magnitudes: the fourth powers of such numbers, times weights as large, and the inverses
+# of all of these are within float64.
 LARGEST, SMALLEST = 1e50, 1e-50
 _RESCALE_ADVICE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
 
 
 def _bit_limits(integer, floating) -> tuple:
-    """Type, mask, smallest and largest as integers, as far as the type of numbers reaches."""
+    """Return integer type, mask without sign, and the limits of magnitudes as integers."""
     info = np.finfo(floating)
     limits = [
         floating(max(SMALLEST, float(info.smallest_subnormal))),
@@ -53,7 +53,7 @@ _BIT_LIMITS = {8: _bit_limits(np.uint64, np.float64), 4: _bit_limits(np.uint32, 
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the user's own line, however deep the call."""
+    """Warn with the line of the user's code as the location."""
     frame, depth = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in (
         "tamis",
@@ -64,24 +64,24 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def half_fitted(model) -> NotFittedError:
-    """The error of a look at a model whose parts do not fit together: loops would read past the end
-    of its arrays.
+    """Return the error for a model with inconsistent attributes.
+
+    Loops would read past the end of its arrays.
     """
     return NotFittedError(
-        f"This {type(model).__name__} is half fitted: its last fit failed, or another thread is "
-        "fitting it, to other columns, classes or tasks than "
-        "before. Fit it again; between threads, ask a copy (copy.deepcopy beforehand), or put a "
-        "lock around the calls."
+        f"This {type(model).__name__} has attributes of two different fits: its last fit failed, "
+        "or another thread is fitting it to other columns, classes or tasks. Fit it again; with "
+        "several threads, use a copy (copy.deepcopy beforehand), or put a lock around the calls."
     )
 
 
 # --------------------------------------------------------------------------- matrices
 def take_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True):
-    """X as a trusted `Csr`, with scikit-learn's checks of shape and names done on the way.
+    """Return X as validated `Csr`, with scikit-learn's checks of shape and names.
 
-    Numbers larger in size than `LARGEST` are refused; those smaller than `SMALLEST` count as 0, and
-    where a fit (`reset`) has no others that is refused as well. A `chunk` of a stream may be all
-    that small: its neighbours need not be. Columns are sorted in each row where `ordered`.
+    Magnitudes above `LARGEST` are refused. Those below `SMALLEST` count as 0; a fit (`reset`)
+    refuses an X of nothing else, but not a `chunk` of a stream. `ordered` sorts the columns within
+    each row.
     """
     X, fit = _validate_shape(model, X, reset, grow), reset and not chunk
     if sp.issparse(X):
@@ -90,18 +90,16 @@ def take_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True)
 
 
 def take_blocks(model, X, *, reset: bool, chunk: bool = False):
-    """Like `take_matrix`, but dense X stays a dense array, read-only: for methods that hand it to
-    BLAS.
-    """
+    """As `take_matrix`, but a dense X stays a read-only array, for methods that use BLAS."""
     X, fit = _validate_shape(model, X, reset, False), reset and not chunk
     return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_clean_dense(model, X, fit=fit))
 
 
 def _validate_shape(model, X, reset: bool, grow: bool):
-    """X after scikit-learn's checks; the numbers themselves are looked at later."""
+    """Return X after scikit-learn's checks of shape and names; its numbers are checked later."""
     X = X if reset else by_reading(model, X)
     if is_plain_matrix(X) and (reset or matches_training(model, X, grow)):
-        check_sparse(X, indices=False)  # these are looked at with the numbers
+        check_sparse(X, indices=False)  # they are checked together with the numbers
         if reset:
             model.n_features_in_ = X.shape[1]
             if hasattr(model, "feature_names_in_"):
@@ -115,13 +113,14 @@ def _validate_shape(model, X, reset: bool, grow: bool):
     else:
         result = validate_numbers_or_advise(model, X, reset=reset, **options)
     if sp.issparse(X) and X.format != "csr":
-        result.sum_duplicates()  # a copy, in whatever order the other form had
+        result.sum_duplicates()  # of the converted copy
     return result
 
 
 def take_columns(model, X, *, reset: bool):
-    """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array
-    without duplicates or stored zeros.
+    """Return X for batch solvers, checked in the same way.
+
+    It is a float64 array, or a CSC array without duplicates or stored zeros.
     """
     options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
     X = X if reset else by_reading(model, X)
@@ -130,13 +129,13 @@ def take_columns(model, X, *, reset: bool):
         return _clean_dense(model, validate_numbers_or_advise(model, X, **options), fit=reset)
     if X.format != "csc":
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
-    # The rows of its transpose are looked at, and nothing is sorted anew.
+    # The rows of its transpose are checked, so nothing is sorted again.
     X = validate_data(model, X, accept_sparse="csc", **options)
     return _from_csr(X.T, fit=reset, transposed=True).scipy().T
 
 
 def _validate_growing(model, X, options):
-    """Like `validate_data`, but columns may be added at the right, or be missing there."""
+    """As `validate_data`, but columns at the right may be new or missing."""
     names = _get_feature_names(X)
     known = getattr(model, "feature_names_in_", None)
     if names is not None and known is not None:
@@ -144,8 +143,8 @@ def _validate_growing(model, X, options):
         if list(names[:common]) != list(known[:common]):
             column = next(k for k in range(common) if names[k] != known[k])
             raise ValueError(
-                f"column {column} is named {names[column]!r}, but was {known[column]!r} in earlier calls; "
-                "with grow=True new columns go to the right of the known ones."
+                f"column {column} is named {names[column]!r}, but was {known[column]!r} in earlier "
+                "calls; with grow=True new columns go to the right of the known ones."
             )
     elif (names is None) != (known is None):
         difference = (
@@ -162,7 +161,7 @@ def _validate_growing(model, X, options):
 
 
 def record_columns(model, X, width: int) -> None:
-    """Remember columns that `grow` has added; called once nothing can go wrong any more."""
+    """Record columns that `grow` has added, after everything else has succeeded."""
     if width > model.n_features_in_:
         model.n_features_in_ = width
         names = _get_feature_names(X)
@@ -171,7 +170,7 @@ def record_columns(model, X, width: int) -> None:
 
 
 def _from_csr(X, *, fit: bool = False, transposed: bool = False, ordered: bool = True) -> Csr:
-    """Trusted rows from a SciPy CSR matrix or array; copied only if something must be mended.
+    """Return validated rows of a SciPy CSR matrix; copy only if something must be corrected.
 
     `transposed`: its rows are the user's columns.
     """
@@ -196,7 +195,7 @@ def _from_csr(X, *, fit: bool = False, transposed: bool = False, ordered: bool =
     has_disorder = unsorted and (ordered or has_duplicates(indptr, indices))
     if small or has_disorder:
         X = X.copy()
-        if has_disorder:  # else rows keep their order, whatever small numbers stand beside them
+        if has_disorder:  # else rows keep their order
             X.sum_duplicates()
         if fit:
             _check_not_all_tiny(X.data)
@@ -207,9 +206,7 @@ def _from_csr(X, *, fit: bool = False, transposed: bool = False, ordered: bool =
 
 
 def _clean_dense(model, X, *, fit: bool):
-    """Dense X, its numbers looked at; copied only where some of them are so small that they count
-    as 0.
-    """
+    """Return dense X with tiny numbers as 0 and large ones refused; copy only if it changes."""
     X = np.require(X, requirements=["A"])
     unsigned, *limits = _BIT_LIMITS[X.itemsize]
     small, large = inspect_values(frozen(X.ravel(order="K")).view(unsigned), *limits)
@@ -225,8 +222,9 @@ def _clean_dense(model, X, *, fit: bool):
 
 
 def check_sizes(X) -> None:
-    """Refuse numbers that models would refuse, before rows are split or drawn: the message then
-    names the user's own row.
+    """Refuse numbers that models refuse, before rows are split or sampled.
+
+    The message then names the user's row.
     """
     if X.dtype.itemsize not in _BIT_LIMITS or X.dtype.kind != "f":
         assert_all_finite(X.data if sp.issparse(X) else X, input_name="X")
@@ -237,7 +235,7 @@ def check_sizes(X) -> None:
 
 
 def check_matrix_size(name: str, matrix: np.ndarray) -> None:
-    """Refuse a matrix among the parameters that holds numbers which are refused in X."""
+    """Refuse a matrix parameter with numbers that X may not have."""
     largest = np.abs(matrix).max(initial=0.0)
     if largest > LARGEST:
         raise ValueError(
@@ -247,8 +245,9 @@ def check_matrix_size(name: str, matrix: np.ndarray) -> None:
 
 
 def _check_finite(values, model, name: str) -> None:
-    """Refuse nans and infinities in scikit-learn's words; its own first look, a sum, is for numbers
-    whose sum is finite.
+    """Refuse nans and infinities with scikit-learn's message.
+
+    scikit-learn's own fast test, a sum, fails for large finite numbers.
     """
     if not np.isfinite(values).all():
         assert_all_finite(
@@ -257,14 +256,15 @@ def _check_finite(values, model, name: str) -> None:
 
 
 def _refuse_large(value, row_and_column) -> NoReturn:
+    row, column = row_and_column
     raise ValueError(
-        f"X holds {value:g} in row {row_and_column[0]}, column {row_and_column[1]}; numbers larger in size than "
-        f"{LARGEST:g} are refused. {_RESCALE_ADVICE}"
+        f"X holds {value:g} in row {row}, column {column}; numbers larger in size than {LARGEST:g} "
+        f"are refused. {_RESCALE_ADVICE}"
     )
 
 
 def _check_not_all_tiny(values) -> None:
-    """Refuse numbers of a fit that are not all 0, but all count as 0."""
+    """Refuse numbers of a fit that are not all 0 but all count as 0."""
     largest = np.abs(values).max(initial=0.0)
     if 0.0 < largest < SMALLEST:
         raise ValueError(
@@ -274,7 +274,7 @@ def _check_not_all_tiny(values) -> None:
 
 
 def _from_dense(X) -> Csr:
-    """Trusted rows from a dense array."""
+    """Return validated rows of a dense array."""
     X = frozen(np.ascontiguousarray(X))
     indptr = np.empty(X.shape[0] + 1, dtype=np.uint64)
     count_nonzeros(X, indptr)
@@ -285,9 +285,9 @@ def _from_dense(X) -> Csr:
 
 # --------------------------------------------------------------------------- weights, parameters
 def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarray:
-    """Row weights as float64, length 0 meaning none.
+    """Return row weights as float64; length 0 means none.
 
-    Negative and huge ones, and with `some` all zeros, are refused; tiny ones count as 0.
+    Negative and huge weights are refused, with `some` also all zeros; tiny weights count as 0.
     """
     if sample_weight is None:
         return NOTHING
@@ -332,8 +332,9 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
 
 
 def take_offset(offset, n_rows: int) -> Any:
-    """An offset as float64, a number a row that is added to the scores; None where there is none.
-    Infinite ones and those larger in size than `LARGEST` are refused.
+    """Return an offset as float64, one number per row that is added to the scores; or None.
+
+    Infinite numbers and magnitudes above `LARGEST` are refused.
     """
     if offset is None:
         return None
@@ -355,8 +356,9 @@ def take_offset(offset, n_rows: int) -> Any:
 
 
 def take_numbers(model, y, *, whole: bool, sparse: bool = False):
-    """Numeric targets as float64, with `sparse` also as a CSC array, between the same limits as X;
-    `whole` as `fit` in `take_matrix`.
+    """Return numeric targets as float64, with the limits of X; with `sparse` also as a CSC array.
+
+    `whole` is `fit` in `take_matrix`: targets that all count as 0 are refused.
     """
     layout = {
         "accept_sparse": "csc" if sparse else False,
@@ -374,8 +376,8 @@ def take_numbers(model, y, *, whole: bool, sparse: bool = False):
         position = int(sizes.argmax())
         row = y.indices[position] if sp.issparse(y) else np.unravel_index(position, y.shape)[0]
         raise ValueError(
-            f"y holds {values.ravel()[position]:g} in row {row}; targets larger in size than {LARGEST:g} "
-            "are refused. Divide y by a constant."
+            f"y holds {values.ravel()[position]:g} in row {row}; targets larger in size than "
+            f"{LARGEST:g} are refused. Divide y by a constant."
         )
     small = (sizes < SMALLEST) & (sizes > 0.0)
     if not small.any():

@@ -1,4 +1,4 @@
-"""What the columns of a model are called: as its rows were given, or as its file was read."""
+"""Names of the columns of a model: from its input, or from its training file."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,8 +7,9 @@ import numpy as np
 
 
 def listed_names(name: str, role: str, levels: list[str], metadata: dict) -> list[str]:
-    """Names of the columns that one of a table becomes: one a number, one a word, a part of a date,
-    a word of a text.
+    """Return the names of the columns that one column of a table becomes.
+
+    A number is one column; categories, dates and texts are one per category, part or word.
     """
     if role == "words":
         return [f"{name}={word}" for word in [*levels, *(["rare"] if metadata.get("rare") else [])]]
@@ -20,7 +21,7 @@ def listed_names(name: str, role: str, levels: list[str], metadata: dict) -> lis
 
 
 def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
-    """Names of columns as `reading_` of a model has them: a function of column numbers."""
+    """Return a function from column indices to names, by `reading_` of a model."""
     given_names = {int(column): name for column, name in reading.get("names", [])}
     if "layout" not in reading:
         first = 1 if reading.get("zero_based") is False else 0
@@ -40,8 +41,9 @@ def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
 
 
 def names_of(model: Any, columns: Iterable[int]) -> list[str]:
-    """Names of some columns: those of X, those of the file that the model was trained from, or x0,
-    x1, and so on.
+    """Return the names of some columns.
+
+    They come from X, from the training file of the model, or are x0, x1, and so on.
     """
     feature_names, reading = vars(model).get("feature_names_in_"), vars(model).get("reading_")
     if reading:

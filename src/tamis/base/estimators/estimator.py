@@ -1,6 +1,6 @@
-"""The base of all estimators: the check of their parameters, and what a batch fit takes from users.
+"""The base of all estimators: validation of parameters, and of the input of a batch fit.
 
-A public method that trains is `locked`: a second thread that trains the same model is refused.
+A public method that trains is `locked`: a second thread that trains the same model gets an error.
 """
 
 import sys
@@ -17,12 +17,12 @@ from tamis.base.validation import take_blocks, take_columns, take_matrix, take_w
 from tamis.numerics.csr import Csr
 from tamis.system.threads import locked
 
-_IMMUTABLE_TYPES = (bool, int, float, str, NoneType)  # types of values that never change
-# Parameters that were found good, by model, and values that never change by class: nothing of it
-# lies on the model, in copies or files.
+_IMMUTABLE_TYPES = (bool, int, float, str, NoneType)
+# Valid parameters by model, and valid immutable values by class. They are stored here, so that the
+# model, its copies and its files do not contain them.
 _checked_parameters: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
 _valid_values: WeakKeyDictionary[type, set] = WeakKeyDictionary()
-MAX_CACHED_VALUES = 4096  # values of a class that are kept
+MAX_CACHED_VALUES = 4096  # cached valid values per class
 LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
 
 
@@ -30,8 +30,9 @@ class Estimator(BaseEstimator):
     """Base of all estimators."""
 
     def _validate_params(self) -> None:
-        """Check the parameters that are not those of the last check; what may change in place is
-        looked at again.
+        """Check the parameters that have changed since the last check.
+
+        Mutable values are checked every time.
         """
         checked, state = _checked_parameters.get(self, {}), vars(self)
         new = {
@@ -91,26 +92,27 @@ class Transformer(TransformerMixin, Estimator):
 
 
 class Taken(NamedTuple):
-    """What a fit learns from: rows of weight above 0 as SciPy or NumPy have them (or as `Csr`),
-    their targets, and weights of which none is 0.
+    """Validated training data: rows with weights above 0, their targets and weights.
+
+    The rows are a SciPy or NumPy matrix, or `Csr`.
     """
 
     rows: Any
     targets: Any  # ClassTargets or NumberTargets
     columns: np.ndarray
     weights: np.ndarray
-    kept: np.ndarray  # numbers of those rows among the user's
+    kept: np.ndarray  # indices of these rows among the user's rows
     given: int  # number of the user's rows
-    row_weights: np.ndarray  # as given, without the weights of classes
+    row_weights: np.ndarray  # the user's weights, without class weights
 
 
 def take(
     model, X, y, sample_weight, *, layout: str = "dense", whole: bool = True, known=None, **beside
 ) -> Taken:
-    """All that a batch method needs from what the user gave; `layout` is "rows" (`Csr`), "columns"
-    (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
+    """Return validated training data for a batch fit.
 
-    A batch of a stream is not the `whole` of it, and goes on from the targets `known`, if any.
+    `layout` is "rows" (`Csr`), "columns" (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
+    A batch of a stream is not `whole` and continues from the targets `known`, if any.
     """
     chunk = {} if whole else {"chunk": True}
     user_rows = LAYOUTS[layout](model, X, reset=known is None, **chunk)
@@ -132,12 +134,12 @@ def take(
 
 
 def plain_rows(model, X, *, reset: bool = False) -> Any:
-    """Checked rows as NumPy or SciPy have them."""
+    """Return validated rows as a NumPy or SciPy matrix."""
     rows = take_blocks(model, X, reset=reset)
     return rows.scipy() if isinstance(rows, Csr) else rows
 
 
 def take_asked(model, X) -> Any:
-    """Rows to predict, as NumPy or SciPy have them."""
+    """Return validated rows to predict, as a NumPy or SciPy matrix."""
     check_is_fitted(model)
     return plain_rows(model, X)

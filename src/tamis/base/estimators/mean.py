@@ -24,7 +24,7 @@ MEAN_IS_FINAL = (
 
 
 class Mean:
-    """Weights that are means over engines: it shows and scores as they do, and learns nothing."""
+    """Means of weights over several states; it scores as a state does, but cannot learn."""
 
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
@@ -52,34 +52,36 @@ class Mean:
         return self.table.shape[1]
 
     def weights(self) -> np.ndarray:
-        """All weights, (outputs, features)."""
+        """Return all weights, (outputs, features)."""
         return self.table.copy()
 
     def intercepts(self) -> np.ndarray:
-        """Intercepts, one an output."""
+        """Return the intercepts, one per output."""
         return self.bias.copy()
 
     def score(self, rows: Csr) -> np.ndarray:
-        """Scores of the rows, (rows, outputs)."""
+        """Return scores of the rows, (rows, outputs)."""
         return self.shares(rows) + self.bias
 
     def shares(self, rows: Csr) -> np.ndarray:
-        """Scores of the rows without the intercept, (rows, outputs)."""
+        """Return scores of the rows without the intercept, (rows, outputs)."""
         return np.asarray(rows.scipy() @ self.table.T)
 
     def count(self, columns=None) -> int:
-        """Number of nonzero weights."""
+        """Return the number of nonzero weights."""
         return int(np.count_nonzero(self.table))
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
+        """Return cells (feature * outputs + output) and values of nonzero weights, ascending."""
         indices = np.nonzero(self.table.T)
         return indices[0] * self.outputs + indices[1], self.table.T[indices]
 
 
 def contents_with_paths(state_class: type) -> dict[str, Content]:
-    """What models hold that may be the mean of several paths: an engine of their own or a mean, the
-    models of the paths, and the share of them that keep a weight.
+    """Return the saved contents of models that can be the mean of several paths.
+
+    They are a state or a mean, the models of the paths, and the fraction of paths that select each
+    weight.
     """
     shapes = array("f8", "outputs", "columns"), array("f8", "columns")
     return {

@@ -1,4 +1,4 @@
-"""Around the passes of a fit: when to stop, and scikit-learn's callbacks."""
+"""Passes of a fit: convergence, and scikit-learn's callbacks."""
 
 import numpy as np
 
@@ -15,14 +15,16 @@ except ImportError:  # before scikit-learn 1.9
 
 
 class LossMonitor:
-    """Says when a falling figure no longer falls: less than `tol` gained for `n_iter_no_change` looks."""
+    """A test of convergence: `n_iter_no_change` values in a row improve the best one by less than
+    `tol`.
+    """
 
     def __init__(self, tol: float | None, n_iter_no_change: int):
         self.tol, self.n_iter_no_change = tol, n_iter_no_change
         self.best, self.n_stale = np.inf, 0
 
     def update(self, loss: float) -> bool:
-        """Look at the next figure."""
+        """Add the next value; return whether the loss has converged."""
         if self.tol is None:
             return False
         self.n_stale = 0 if loss < self.best - self.tol else self.n_stale + 1
@@ -31,7 +33,7 @@ class LossMonitor:
 
 
 class PassCallbacks:
-    """The passes of one fit as scikit-learn's callbacks see them; nothing where there are none."""
+    """Calls of scikit-learn's callbacks around the passes of one fit, if there are any."""
 
     def __init__(self, model, X, y, sample_weight):
         self.model, self.fit_context = model, None
@@ -47,30 +49,30 @@ class PassCallbacks:
 
     @property
     def is_active(self) -> bool:
-        """Whether anybody looks at the model after each pass."""
+        """Whether callbacks read the model after each pass."""
         return self.fit_context is not None
 
     def begin(self) -> None:
-        """A pass starts."""
+        """Report the start of a pass."""
         if self.fit_context is not None:
             self.pass_context = self.fit_context.subcontext(task_name="pass")
             self.pass_context.call_on_fit_task_begin(**self.fit_arguments)
 
     def stopped(self) -> bool:
-        """A pass has ended; whether a callback wants it to be the last."""
+        """Report the end of a pass; return whether a callback stops the fit."""
         return self.fit_context is not None and self.pass_context.call_on_fit_task_end(
             **self.fit_arguments, reconstruction_attributes=self._fitted_attributes
         )
 
     def end(self) -> None:
-        """The fit has ended."""
+        """Report the end of the fit."""
         if self.fit_context is not None:
             self.fit_context.call_on_fit_task_end(
                 **self.fit_arguments, reconstruction_attributes=self._fitted_attributes
             )
 
     def _fitted_attributes(self) -> dict:
-        """What a copy of the model needs to predict."""
+        """Return the attributes that a copy of the model needs to predict."""
         parameters = self.model.get_params(deep=False)
         return {
             name: value

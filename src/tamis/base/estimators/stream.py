@@ -1,7 +1,6 @@
-"""Online linear models: what every one shares, those that pass over the rows until the loss no
-longer falls, and what they may offer.
+"""Online linear models: what they share, and passes over the rows until the loss no longer falls.
 
-`LinearStream._partial_fit` is all that happens to the next rows of a stream, from top to bottom.
+`LinearStream._partial_fit` shows from top to bottom what happens to the next rows of a stream.
 """
 
 import math
@@ -52,30 +51,30 @@ from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
 from tamis.system.schema import count, flag, optional, records
 
-PATH_ATTRIBUTES = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
+PATH_ATTRIBUTES = ("paths_", "selection_probability_")  # of a mean of several paths
 
 
 @estimator(kw_only=True)
 class LinearStream(CallbackSupportMixin, Predictor):
     """Base of the online linear models.
 
-    An estimator adds one hook, `_model`, which says what is learnt and how. Its family adds
-    `_begin` and `_renew`, which make an engine of that; `_run`, all passes of a fit, and `_learn`,
-    the next rows of a stream. An engine has ``score(rows)``, `weights()`, `intercepts()`,
-    `nonzeros()`, `outputs`, `features` and `steps`.
+    An estimator adds one hook, `_model`, which returns its terms and constants. Its family adds
+    `_begin` and `_renew`, which make and update a solver state of that model; `_run`, all passes of
+    a fit; and `_learn`, the next rows of a stream. A state has ``score(rows)``, `weights()`,
+    `intercepts()`, `nonzeros()`, `outputs`, `features` and `steps`.
     """
 
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to learn an intercept; it is never penalised."
     )
-    max_iter: int = parameter(100, [COUNT], "Most passes over the data in `fit`.")
+    max_iter: int = parameter(100, [COUNT], "Maximum number of passes over the data in `fit`.")
     shuffle: bool = parameter(
         True,
         [BOOL],
-        "Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.",
+        "Whether `fit` uses a new order of the rows in each pass. `partial_fit` never shuffles.",
     )
     random_state: Seed = parameter(
-        None, [RANDOM], "Seed of the shuffles, and of a held-out part where there is one."
+        None, [RANDOM], "Seed of the shuffles, and of the choice of held-out rows if there are any."
     )
     verbose: bool | int | Auto = parameter(
         "auto",
@@ -86,36 +85,36 @@ class LinearStream(CallbackSupportMixin, Predictor):
     _contents: ClassVar[dict] = {"n_iter_": count(), "_sparse": optional(flag())}
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
-            Weights, every debt paid; zeros are exact. Made on demand; a regressor with one target
-            has shape (n_features,).
+            Weights after all pending penalties; zeros are exact. Computed on demand; a regressor
+            with one target has shape (n_features,).
         intercept_ : ndarray of shape (n_outputs,)
             Intercepts.
         support_ : ndarray of int
-            Indices of the kept features.
+            Indices of the selected features.
         n_iter_ : int
-            Passes made.
+            Number of passes.
         t_ : int
-            Steps made.
+            Number of steps.
         history_ : list of dict
-            Per pass: rows seen, mean loss of each row before it was learnt, nonzero weights. In a
-            stream, whenever its length doubles.
+            Per pass: number of rows, mean loss of each row before it was learnt, nonzero weights.
+            In a stream, one entry whenever its length has doubled.
         resolved_params_ : dict
-            The automatic constants as they stand.
+            The present values of the automatic constants.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
-            Names of the columns, where X had them."""
-    _ordered = False  # whether the loops read the columns of a row in ascending order
-    _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
-    _lives = True  # whether `tamis.live` can serve it: a row is known by its numbers and its target
+            Names of the columns, if X has them."""
+    _ordered = False  # whether the loops need ascending columns within each row
+    _walks_rows = True  # one row per step, so a row of weight 2 differs from a repeated row
+    _lives = True  # whether `tamis.live` supports it: a row needs only its numbers and its target
 
-    grow = warm_start = False  # parameters of some
+    grow = warm_start = False  # parameters of some subclasses
     _has_offset = False
 
     # ------------------------------------------------------------------ training
     @with_callbacks
     def _fit(self, X, y, sample_weight, offset=None, **task):
-        """Learn from all rows: check, encode y, begin or renew the engine, run all passes."""
+        """Learn from all rows: validate, encode y, prepare the state, run all passes."""
         self._validate_params()
         model, is_begun = self._model(), self.warm_start and hasattr(self, "_engine")
         rows = take_matrix(self, X, reset=not is_begun, grow=self.grow, ordered=self._ordered)
@@ -130,11 +129,10 @@ class LinearStream(CallbackSupportMixin, Predictor):
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes=None, task=None, offset=None):
-        """Learn from the next rows, once, in their order: check, encode y, begin or renew the
-        engine, make a step a row.
+        """Learn from the next rows, once and in their order: validate, encode y, prepare the state,
+        and make one step per row.
 
-        Where a class or a task is met for the first time, the rows are cut: it exists from its
-        first row on.
+        The rows are split where a class or a task is new: it exists from its first row on.
         """
         self._validate_params()
         model, is_begun, grow = self._model(), hasattr(self, "_engine"), self.grow
@@ -167,7 +165,10 @@ class LinearStream(CallbackSupportMixin, Predictor):
     def _with_offset(
         self, encoded: EncodedTargets, targets, offset, is_begun: bool
     ) -> EncodedTargets:
-        """Targets with the offset of their rows; who was begun with one needs it in every call."""
+        """Return the targets with the offset of their rows.
+
+        A model that began with an offset needs one in every call.
+        """
         if offset is None:
             if is_begun and self._has_offset:
                 raise ValueError(missing_offset(self))
@@ -181,13 +182,13 @@ class LinearStream(CallbackSupportMixin, Predictor):
     def _spans(
         self, y, n_rows: int, is_begun: bool, classes=None, task=None
     ) -> list[tuple[int, int]]:
-        """Where the rows of a chunk are cut."""
+        """Return the spans into which the rows of a chunk are split."""
         return [(0, n_rows)]
 
     def _prepare(
         self, model, targets, n_features: int, is_begun: bool, is_fit: bool = False
     ) -> None:
-        """A new engine, or the present one with today's parameters, columns and outputs."""
+        """Make a new state, or update the present one to the parameters, columns and outputs."""
         if not is_begun:
             for name in PATH_ATTRIBUTES:
                 self.__dict__.pop(name, None)
@@ -199,12 +200,14 @@ class LinearStream(CallbackSupportMixin, Predictor):
             if not _has_same_classes(targets, old_targets):
                 state = state.regrouped(*old_targets.moves(targets))
             state = self._renew(state, model, targets, n_features, is_fit)
-        # In a single step: no thread sees the new classes with the old engine.
+        # In one step, so that no thread sees the new classes with the old state.
         self.__dict__.update(_targets=targets, _engine=state)
 
     def _opened(self, n_features: int):
-        """The model of a stream that goes on: check the parameters, and give the engine those of
-        today and so many columns.
+        """Validate the parameters, update the state to them and to `n_features` columns, return the
+        model.
+
+        It serves a stream that continues.
         """
         self._validate_params()
         model = self._model()
@@ -213,32 +216,34 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
     # ------------------------------------------------------------------ what a family has
     def _model(self) -> Any:
-        """What is learnt and how, from the parameters: of the first-order models loss, penalty,
-        optimizer and learning rate, the automatic constants marked. The one hook of an estimator.
+        """Return the model: for first-order models loss, penalty, optimizer and learning rate, with
+        marks for automatic constants.
+
+        This is the only hook of an estimator.
         """
         raise NotImplementedError
 
     def _begin(self, model, targets, n_features: int, is_fit: bool) -> Any:
-        """An engine that has learnt nothing."""
+        """Return a new state."""
         raise NotImplementedError
 
     def _renew(self, engine, model, targets, n_features: int, is_fit: bool) -> Any:
-        """An engine with today's model and columns."""
+        """Return a state with the present model and columns."""
         raise NotImplementedError
 
     def _run(self, rows: Csr, encoded: EncodedTargets, weights, passes: PassCallbacks) -> None:
-        """All passes of a fit."""
+        """Run all passes of a fit."""
         raise NotImplementedError
 
     def _learn(self, model, rows: Csr, encoded: EncodedTargets, weights) -> None:
-        """The next rows of a stream, in their order."""
+        """Learn the next rows of a stream, in their order."""
         raise NotImplementedError
 
     def _look(self, steps: float) -> None:
-        """Look at what rows of a stream have done, before which there were so many steps."""
+        """Check the state after rows of a stream; `steps` is the number of steps before them."""
 
     def _threads(self) -> int:
-        """Threads over the outputs."""
+        """Return the number of threads over the outputs."""
         return 1
 
     # ------------------------------------------------------------------ warnings
@@ -263,26 +268,27 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        """Scores of all outputs."""
+        """Return the scores of all outputs."""
         state, rows = self._asked(X)
         return state.score(rows)
 
     def _asked(self, X) -> tuple[Any, Csr]:
-        """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as
-        another thread may put a new one in its place.
+        """Return the state and rows that fit it.
+
+        Readers take the state once, since another thread can replace it.
         """
         check_is_fitted(self)
         rows = take_matrix(self, X, reset=False, grow=self.grow, ordered=False)
         state = self._engine
         if not self.grow and rows.n_features != state.features:
             raise half_fitted(self)
-        # Columns that a growing model has not met weigh nothing.
+        # Columns that are new to a growing model have weight 0.
         return state, rows.first_columns(
             state.features
         ) if rows.n_features > state.features else rows
 
     def _kept_weights(self) -> Weights:
-        """The weights of the kept columns, without a look at the others."""
+        """Return the weights of the nonzero columns, without a pass over the others."""
         state = self._fitted("coef_")
         cells, values = state.nonzeros()
         columns, row = np.unique(cells // state.outputs, return_inverse=True)
@@ -300,7 +306,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
     @property
     def coef_(self):
-        """Weights, settled, of shape (outputs, n_features); made on demand, sparse after
+        """Weights of shape (outputs, n_features), after all pending penalties; sparse after
         `sparsify`.
         """
         state = self._fitted("coef_")
@@ -312,18 +318,18 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
     @property
     def intercept_(self):
-        """Intercepts, one an output."""
+        """Intercepts, one per output."""
         return self._fitted("intercept_").intercepts()
 
     @property
     def support_(self):
-        """Indices of the kept features; for several outputs the union."""
+        """Indices of the selected features; for several outputs the union."""
         state = self._fitted("support_")
         return np.unique(state.nonzeros()[0] // state.outputs)
 
     @property
     def t_(self):
-        """Number of steps taken: rows of weight above 0, over all passes."""
+        """Number of steps: rows of weight above 0, over all passes."""
         return int(self._fitted("t_").steps)
 
     def sparsify(self):
@@ -353,19 +359,19 @@ class LinearStream(CallbackSupportMixin, Predictor):
 class Stream(LinearStream):
     """Base of the models that pass over the rows until the loss no longer falls.
 
-    Their engine has ``learn(rows, encoded, weights, key, n_jobs, tell)``, ``count(columns)``,
-    `weight` and `loss` as well.
+    Their state also has ``learn(rows, encoded, weights, key, n_jobs, tell)``, ``count(columns)``,
+    `weight` and `loss`.
     """
 
     tol: float | None = parameter(
         1e-3,
         [NUMBER, None],
         "`fit` ends when the mean loss of a pass (with `early_stopping`, the held-out score) has "
-        "not improved by `tol` times the first pass's loss, less the least that the targets allow, "
-        "(by `tol`) for `n_iter_no_change` passes. None runs all passes.",
+        "not improved by `tol` times the loss of the first pass, minus the lowest that the targets "
+        "allow, (by `tol`) for `n_iter_no_change` passes. None runs all passes.",
     )
     n_iter_no_change: int = parameter(3, [COUNT], "Passes without improvement before `fit` ends.")
-    warm_start: bool = parameter(False, [BOOL], "Whether `fit` goes on from the present state.")
+    warm_start: bool = parameter(False, [BOOL], "Whether `fit` continues from the present state.")
     _contents: ClassVar[dict] = {"history_": records()}
 
     # ------------------------------------------------------------------ training
@@ -380,7 +386,10 @@ class Stream(LinearStream):
         self._engine.learn(rows, encoded, weights, n_jobs=self._threads())
 
     def _look(self, steps: float) -> None:
-        """Looking at all weights costs O(columns): only as often as the stream doubles."""
+        """Check the loss, and record the number of nonzero weights.
+
+        Counting them is O(n_features), so it happens only when the number of steps has doubled.
+        """
         if not math.isfinite(sum(map(sum, self._engine.costs.tolist()))):
             self._diverged()
         n_steps = self._engine.steps
@@ -391,7 +400,7 @@ class Stream(LinearStream):
                 self._warn_empty()
 
     def _run(self, rows, encoded: EncodedTargets, weights, passes) -> None:
-        """All passes of a fit, until the loss (or the held-out score) no longer improves."""
+        """Run passes until the loss (or the held-out score) no longer improves."""
         seed, threads = self._seed(), self._threads()
         monitor = LossMonitor(self.tol, self.n_iter_no_change)
         display = self.verbose if self.verbose == "auto" else bool(self.verbose)
@@ -440,12 +449,12 @@ class Stream(LinearStream):
 
     @contextmanager
     def _pack_columns(self, rows: Csr, passes):
-        """Engine and rows that the passes walk, and the columns that alone can get weights, or None
-        for all.
+        """Yield the state and rows for the passes, and the columns that can get weights (None:
+        all).
 
-        Where columns outnumber the nonzeros no pass may look at all of them. Then the passes walk
-        an engine of the columns that occur, whose cells come home at the end; callbacks, though,
-        look at the model after each pass.
+        If there are more columns than nonzeros, no pass may read all columns. The passes then use a
+        state of the columns that occur, and its cells are copied back at the end. With callbacks,
+        which read the model after each pass, the state stays whole.
         """
         state = self._engine
         if rows.n_features <= len(rows.indices) or state.steps:
@@ -462,16 +471,15 @@ class Stream(LinearStream):
             state.follow(packed, columns)
 
     def _hold_out(self, rows, encoded, weights, seed):
-        """Rows kept for early stopping, their columns, weights and offset, or None; and the weights
-        of the others.
+        """Return held-out rows (or None), and the weights of the other rows.
+
+        Held-out rows are a tuple: rows, target columns, weights and offset.
         """
         return None, weights
 
     # ------------------------------------------------------------------ records and warnings
     def _record(self, state, nonzeros: int, start=(0.0, 0.0)) -> dict:
-        """What happened since `start`: mean loss of each row before it was learnt, and what is
-        kept.
-        """
+        """Return the record of a pass: loss of each row before it was learnt, nonzero weights."""
         total_loss, total_weight = _total_loss_and_weight(state)
         mean = (total_loss - start[0]) / max(total_weight - start[1], np.finfo(float).tiny)
         return {
@@ -493,25 +501,25 @@ class Stream(LinearStream):
 
 @estimator(kw_only=True)
 class Growing(Stream):
-    """Streams whose weights may be held at 0 or above, and which may grow."""
+    """Online models with optional sign constraints that can accept new columns and classes."""
 
     positive: bool = parameter(False, [BOOL], "Whether weights must not be negative.")
     grow: bool = parameter(
         False,
         [BOOL],
-        "Whether `partial_fit` accepts new columns (at the right) and new classes in mid-stream.",
+        "Whether `partial_fit` accepts new columns (at the right) and new classes in a stream.",
     )
 
 
 @estimator(kw_only=True)
 class HeldOut(Stream):
-    """Streams that can end by the score of rows that are held out."""
+    """Online models that can stop by the score of held-out rows."""
 
     early_stopping: bool = parameter(
-        False, [BOOL], "Whether to hold out rows and end by their score."
+        False, [BOOL], "Whether to hold out rows and to stop by their score."
     )
     validation_fraction: float = parameter(
-        0.1, [FRACTION], "Share of rows held out with `early_stopping`."
+        0.1, [FRACTION], "Fraction of rows held out with `early_stopping`."
     )
 
     def _hold_out(self, rows, encoded, weights, seed):
@@ -533,26 +541,25 @@ class HeldOut(Stream):
 
 
 def _total_loss_and_weight(state) -> tuple[float, float]:
-    """Loss and weight of all rows so far."""
+    """Return the summed loss and weight of all rows so far."""
     return state.loss, state.weight
 
 
 def _shuffle_key(seed: int, pass_number: int) -> int:
-    """Key of a pass's shuffle; never 0."""
+    """Return the key of the shuffle of a pass, never 0."""
     mixed = np.random.SeedSequence([seed, pass_number]).generate_state(1, np.uint64)[0]
     return int(mixed) | 1
 
 
 def _draw_seed(state) -> int:
-    """A seed from what a user gave as one."""
+    """Return a seed from the user's `random_state`."""
     return int(check_random_state(state).randint(2**31 - 1))
 
 
-_draw_seed_cached = lru_cache(maxsize=256)(
-    _draw_seed
-)  # a generator takes longer to make than rows to learn
+# For integers: making a generator takes longer than learning some rows.
+_draw_seed_cached = lru_cache(maxsize=256)(_draw_seed)
 
 
 def _has_same_classes(targets, previous) -> bool:
-    """Whether targets have met no class since."""
+    """Return whether the targets have no new class."""
     return getattr(targets, "classes", None) is getattr(previous, "classes", None)

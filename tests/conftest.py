@@ -90,9 +90,9 @@ def unlimited(monkeypatch):
     """The border lets all finite numbers of float64 through: the guards behind it must hold."""
     from tamis.base import validation as _checks
 
-    word, unsigned, _, _ = _checks._BITS[8]
+    word, unsigned, _, _ = _checks._BIT_LIMITS[8]
     monkeypatch.setitem(
-        _checks._BITS, 8, (word, unsigned, word(1), np.finfo(np.float64).max.view(word))
+        _checks._BIT_LIMITS, 8, (word, unsigned, word(1), np.finfo(np.float64).max.view(word))
     )
 
 

@@ -14,12 +14,12 @@ from tamis.system.schema.check import COMMON, contents_of, derived, filled, sett
 from tamis.system.schema.nested import (
     PARTS,
     Anything,
-    Apart,
-    By,
+    SeparateSizes,
+    SelectedBy,
     Items,
-    Marked,
+    MarkedContent,
     OneOf,
-    Part,
+    NestedObject,
     Plain,
     Record,
 )
@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 array, rows, number, choice, labels, names, term = Array, Rows, Number, Choice, Labels, Names, Term
-apart, part, one_of, by, record = Apart, Part, OneOf, By, Record
+apart, part, one_of, by, record = SeparateSizes, NestedObject, OneOf, SelectedBy, Record
 
 
 def anything() -> Content:
@@ -143,7 +143,7 @@ def figure(finite: bool = True) -> Content:
 
 def optional(content: Content) -> Content:
     """A content that may be absent."""
-    return Marked(content, optional=True, early=content.early)
+    return MarkedContent(content, optional=True, early=content.early)
 
 
 def early(content: Content) -> Content:
@@ -151,7 +151,7 @@ def early(content: Content) -> Content:
 
     A model whose fit then failed has this content alone.
     """
-    return Marked(content, optional=isinstance(content, Marked) and content.optional, early=True)
+    return MarkedContent(content, optional=isinstance(content, MarkedContent) and content.optional, early=True)
 
 
 COMMON.update(

@@ -56,7 +56,7 @@ class Items(Content):
         )
 
 
-class Apart(Content):
+class SeparateSizes(Content):
     """A content with its own sizes, as each chunk of a list; the owner shares the named ones."""
 
     def __init__(self, inner: Content, *shared_names: str):
@@ -132,7 +132,7 @@ class Anything(Content):
         return filled(value, path)
 
 
-class Part(Content):
+class NestedObject(Content):
     """An object of one class; it shares sizes with its owner by name, or as inner="outer"."""
 
     def __init__(self, cls: type, *shared_names: str, **renamed: str):
@@ -184,7 +184,7 @@ class OneOf(Content):
         return None if value is None else self._chosen(value).load(value, sizes, path)
 
 
-class By(Content):
+class SelectedBy(Content):
     """A content selected by the value of another attribute; absent without a selection."""
 
     def __init__(
@@ -214,7 +214,7 @@ class By(Content):
         return None if chosen is None else chosen.load(value, sizes, path)
 
 
-class Marked(Content):
+class MarkedContent(Content):
     """A content with marks: optional, or early."""
 
     def __init__(self, inner: Content, optional: bool, early: bool):

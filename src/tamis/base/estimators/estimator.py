@@ -112,7 +112,7 @@ def take(
     """Return validated training data for a batch fit.
 
     `layout` is "rows" (`Csr`), "columns" (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
-    A batch of a stream is not `whole` and continues from the targets `known`, if any.
+    A batch of a stream (`whole` is False) continues from the targets `known`, if any.
     """
     chunk = {} if whole else {"chunk": True}
     user_rows = LAYOUTS[layout](model, X, reset=known is None, **chunk)

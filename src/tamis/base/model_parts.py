@@ -40,10 +40,10 @@ def loss_of(model):
         if accepts(term) and not (residual and hasattr(term, "accepts"))
     ]
     domain = getattr(loss, "domain", "other targets")
-    own_term = "a term of score - target" if is_regressor(model) else "a term of classes"
+    term_text = "a term of score - target" if is_regressor(model) else "a term of classes"
     raise ValueError(
         f"loss={model.loss!r} is a loss of {domain}; {type(model).__name__} takes "
-        f"{', '.join(names)}, or {own_term}."
+        f"{', '.join(names)}, or {term_text}."
     )
 
 

@@ -14,7 +14,7 @@ def listed_names(name: str, role: str, levels: list[str], metadata: dict) -> lis
     if role == "words":
         return [f"{name}={word}" for word in [*levels, *(["rare"] if metadata.get("rare") else [])]]
     if role == "date":
-        return [f"{name}.{part}" for part in metadata["parts"]]
+        return [f"{name}.{date_part}" for date_part in metadata["parts"]]
     if role == "text":
         return [f"{name}:{word}" for word in metadata.get("vocabulary", ())]
     return [name]

@@ -107,7 +107,15 @@ class Taken(NamedTuple):
 
 
 def take(
-    model, X, y, sample_weight, *, layout: str = "dense", whole: bool = True, known=None, **beside
+    model,
+    X,
+    y,
+    sample_weight,
+    *,
+    layout: str = "dense",
+    whole: bool = True,
+    known=None,
+    **target_options,
 ) -> Taken:
     """Return validated training data for a batch fit.
 
@@ -118,7 +126,7 @@ def take(
     user_rows = LAYOUTS[layout](model, X, reset=known is None, **chunk)
     n_user_rows = user_rows.n_rows if isinstance(user_rows, Csr) else user_rows.shape[0]
     sample_weights = take_weights(sample_weight, n_user_rows, some=whole)
-    targets, encoded = model._code(y, n_user_rows, whole=whole, known=known, **beside)
+    targets, encoded = model._code(y, n_user_rows, whole=whole, known=known, **target_options)
     targets, weights = model._weigh(targets, encoded.columns, sample_weights, whole=whole)
     rows = user_rows.scipy() if isinstance(user_rows, Csr) and layout != "rows" else user_rows
     columns, indices = encoded.columns, np.arange(n_user_rows)

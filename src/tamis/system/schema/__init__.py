@@ -14,14 +14,14 @@ from tamis.system.schema.check import COMMON, contents_of, derived, filled, sett
 from tamis.system.schema.nested import (
     PARTS,
     Anything,
-    SeparateSizes,
-    SelectedBy,
     Items,
     MarkedContent,
-    OneOf,
     NestedObject,
+    OneOf,
     Plain,
     Record,
+    SelectedBy,
+    SeparateSizes,
 )
 from tamis.system.schema.values import Array, Choice, Labels, Names, Number, Rows, Term
 
@@ -151,7 +151,9 @@ def early(content: Content) -> Content:
 
     A model whose fit then failed has this content alone.
     """
-    return MarkedContent(content, optional=isinstance(content, MarkedContent) and content.optional, early=True)
+    return MarkedContent(
+        content, optional=isinstance(content, MarkedContent) and content.optional, early=True
+    )
 
 
 COMMON.update(

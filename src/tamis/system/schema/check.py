@@ -37,25 +37,29 @@ def undeclared(cls: type, names: Iterable[str]) -> list[str]:
     return [] if ... in declared else [name for name in names if name not in declared]
 
 
-def settled(outline: Outline) -> Any:
+def settled(object_data: Outline) -> Any:
     """Return the object that a file describes, after a check of its structure."""
-    path = outline.cls.__name__
-    outline.sizes = Sizes(outline.parameters | outline.attributes)
-    check_object(outline, path)
-    return make_object(outline, path)
+    path = object_data.cls.__name__
+    object_data.sizes = Sizes(object_data.parameters | object_data.attributes)
+    check_object(object_data, path)
+    return make_object(object_data, path)
 
 
-def check_object(outline: Outline, path: str) -> None:
+def check_object(object_data: Outline, path: str) -> None:
     """Check types, dtypes and shapes of an object, and which attributes it has."""
-    contents, sizes, attributes = contents_of(outline.cls), outline.sizes, outline.attributes
-    for name in undeclared(outline.cls, attributes):
+    contents, sizes, attributes = (
+        contents_of(object_data.cls),
+        object_data.sizes,
+        object_data.attributes,
+    )
+    for name in undeclared(object_data.cls, attributes):
         raise ContentsError(
-            f"{path} has the attribute {name!r}, which {outline.cls.__name__} does not declare"
+            f"{path} has the attribute {name!r}, which {object_data.cls.__name__} does not declare"
         )
-    for name, value in outline.parameters.items():
+    for name, value in object_data.parameters.items():
         check_nested(value, f"{path}.{name}")
     # An estimator whose fit failed during validation has only early attributes and is not fitted.
-    is_fitted = not hasattr(outline.cls, "get_params") or any(
+    is_fitted = not hasattr(object_data.cls, "get_params") or any(
         not contents[name].early for name in attributes if name in contents
     )
     for name, content in contents.items():
@@ -86,17 +90,19 @@ def check_nested(value: object, path: str) -> None:
             check_nested(item, f"{path}[{name!r}]")
 
 
-def make_object(outline: Outline, path: str) -> Any:
+def make_object(object_data: Outline, path: str) -> Any:
     """Return the object, made without its constructor.
 
     If the class has a method `_restored`, it computes the other attributes, and raises ValueError
     for rules that no declaration can express.
     """
-    cls, contents = outline.cls, contents_of(outline.cls)
-    state = {name: filled(value, f"{path}.{name}") for name, value in outline.parameters.items()}
-    for name, value in outline.attributes.items():
+    cls, contents = object_data.cls, contents_of(object_data.cls)
+    state = {
+        name: filled(value, f"{path}.{name}") for name, value in object_data.parameters.items()
+    }
+    for name, value in object_data.attributes.items():
         state[name] = contents[name if name in contents else ...].load(
-            value, outline.sizes, f"{path}.{name}"
+            value, object_data.sizes, f"{path}.{name}"
         )
     instance: Any = object.__new__(cls)
     instance.__dict__.update(state)
@@ -119,7 +125,7 @@ def filled(value: Any, path: str) -> Any:
     if isinstance(value, Outline):
         return make_object(value, path)
     if type(value) in (list, tuple):
-        return type(value)(filled(item, f"{path}[{place}]") for place, item in enumerate(value))
+        return type(value)(filled(item, f"{path}[{index}]") for index, item in enumerate(value))
     if type(value) is dict:
         return {name: filled(item, f"{path}[{name!r}]") for name, item in value.items()}
     return value

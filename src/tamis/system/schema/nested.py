@@ -62,18 +62,18 @@ class SeparateSizes(Content):
     def __init__(self, inner: Content, *shared_names: str):
         self.inner, self.shared_names = inner, shared_names
 
-    def _own_sizes(self, sizes: Sizes) -> Sizes:
+    def _inner_sizes(self, sizes: Sizes) -> Sizes:
         return Sizes(sizes.state, sizes, {name: name for name in self.shared_names})
 
     def check(self, value: Any, sizes: Sizes, path: str) -> None:
         """Check the inner content."""
-        inner_sizes = self._own_sizes(sizes)
+        inner_sizes = self._inner_sizes(sizes)
         self.inner.check(value, inner_sizes, path)
         inner_sizes.check_confirmed()
 
     def load(self, value: Any, sizes: Sizes, path: str) -> Any:
         """Load the inner content, with its sizes set again."""
-        inner_sizes = self._own_sizes(sizes)
+        inner_sizes = self._inner_sizes(sizes)
         self.inner.check(value, inner_sizes, path)
         return self.inner.load(value, inner_sizes, path)
 

@@ -1,7 +1,6 @@
-"""Loops without Numba: every helper that a loop calls is replaced by its Python source, all the way
-down.
+"""Loops without Numba: every helper of a loop is replaced by its Python source, recursively.
 
-Nothing is compiled, so hundreds of combinations of terms cost milliseconds each; `settings`
+Nothing is compiled, so hundreds of combinations of terms take milliseconds each. `settings`
 replaces module constants, which compiled code has frozen.
 """
 

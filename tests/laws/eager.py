@@ -1,8 +1,8 @@
-"""The textbook: dense weights, every coordinate updated at every step, no ledger. Slow on purpose.
+"""Eager reference: dense weights, every coordinate updated at every step, no lazy state. Slow on
+purpose.
 
-Nothing here is shared with tamis but scalars that other laws test or that are choices, not
-mathematics: the losses' slopes, implicit ones among them, the steps' sizes, and the units of
-automatic steps.
+It shares with tamis only scalars that other laws test or that are choices: gradients of losses
+(also implicit ones), step sizes, and the units of automatic steps.
 """
 
 import numpy as np
@@ -87,8 +87,8 @@ class DualAveraging:
 
 
 class FTRL:
-    """Leader of the linearised losses plus proximal terms, all of them summed afresh at each step
-    (McMahan 2011).
+    """Minimizer of the linearized losses plus proximal terms, summed again at each step (McMahan
+    2011).
     """
 
     def __init__(self, term, penalty, p):
@@ -111,10 +111,7 @@ class FTRL:
 
 
 class AdaGrad:
-    """Descent and prox in the metric of the summed squared gradients (Duchi et al.
-
-    2011, eq. 24).
-    """
+    """Descent and prox in the metric of summed squared gradients (Duchi et al. 2011, eq. 24)."""
 
     def __init__(self, term, penalty, p):
         self.term, self.penalty, self.w, self.squares = term, penalty, np.zeros(p), np.zeros(p)
@@ -134,7 +131,7 @@ OPTIMIZERS = {cls.__name__: cls for cls in (Descent, CappedDescent, DualAveragin
 
 
 def stay_mean(iterates):
-    """Sum of each weight over its present unbroken stay in the support, over the number of all
+    """Return the sum of each weight since it last became nonzero, divided by the number of all
     steps.
     """
     iterates = np.asarray(iterates)
@@ -158,8 +155,9 @@ def learn(
     offset=None,
     columns=(),
 ):
-    """Weights (outputs, features) and intercepts after one walk over dense rows; `columns` are the
-    weights and signs of their penalties.
+    """Return weights (outputs, features) and intercepts after one pass over dense rows.
+
+    `columns` has penalty weights and signs of the columns.
     """
     intercept, auto_eta, auto_alpha = flags
     kind = OPTIMIZERS[type(optimizer).__qualname__]

@@ -1,4 +1,4 @@
-"""Odd inputs: data that no paper has and every user meets, each as (X, y, sample_weight)."""
+"""Unusual inputs that no paper has but users have, each as (X, y, sample_weight)."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ N, P = 24, 6
 
 
 class Odd(NamedTuple):
-    """Rows, class numbers, numbers, and weights or None."""
+    """Rows, classes, numbers, and weights or None."""
 
     X: object
     classes: np.ndarray
@@ -139,14 +139,14 @@ def takes_weights(cls) -> bool:
 
 
 def reaches(name: str, cls) -> bool:
-    """Whether what is odd about an input reaches a model at all."""
+    """Return whether the unusual part of an input reaches a model."""
     if INPUTS[name].weights is not None:
         return takes_weights(cls)
     return not name.startswith("numbers" if takes_classes(cls()) else "classes")
 
 
 def quick(cls):
-    """A model whose fit on a few rows takes little time, and the same time again."""
+    """Return a model with a fast fit on a few rows."""
     model = small(cls)
     known = model.get_params(deep=False)
     parameters = {

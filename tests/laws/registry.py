@@ -1,6 +1,4 @@
-"""All terms and all public models of tamis, found by looking: a new one is tested without a new
-line here.
-"""
+"""All terms and all public models of tamis, found by introspection."""
 
 import importlib
 import inspect
@@ -74,7 +72,7 @@ CHOSEN = {
 
 
 def settings(cls):
-    """A few terms of a class."""
+    """Return a few terms of a class."""
     if cls in CHOSEN:
         return CHOSEN[cls]
     if len(cls._field_defaults) < len(cls._fields):

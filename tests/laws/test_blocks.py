@@ -1,4 +1,4 @@
-"""Laws of block penalties: prox against a search, dual norm and distance against their definitions,
+"""Group penalties: prox against a search, dual norm and distance against their definitions,
 compiled against Python.
 """
 

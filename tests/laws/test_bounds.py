@@ -1,5 +1,6 @@
-"""Bounds: every batch solver that is stopped early says so once, with its gap and the way out, and
-ends on data that hold nothing.
+"""Iteration limits: every batch solver that stops early warns once, with its gap and advice.
+
+All solvers also end on constant data.
 """
 
 import re

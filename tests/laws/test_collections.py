@@ -1,4 +1,4 @@
-"""Collections of dask are refused with the way out, by every model, before anything is computed."""
+"""Every model refuses dask collections before anything is computed, and names the alternative."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""Weights and signs of the penalties of columns: what they mean, in every first-order stream and
-however its rows come; which are refused.
-"""
+"""Penalty weights and signs of columns, in every first-order stream and for all forms of rows."""
 
 import numpy as np
 import pandas as pd

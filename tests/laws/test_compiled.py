@@ -1,5 +1,6 @@
-"""Compiled equals pure Python, bit for bit, for the shipped recipes; and a user's own term goes to
-the uncached twin.
+"""Compiled loops equal their Python source, bit for bit.
+
+A user's own term uses a dispatcher without a cache.
 """
 
 from typing import NamedTuple

@@ -1,5 +1,6 @@
-"""Corrupt index arrays are a ValueError, never a crash. One model is tried in a process of its own,
-so that a crash is seen.
+"""Corrupt index arrays raise ValueError and never crash.
+
+One model is tried in a separate process, so that a crash is visible.
 """
 
 import ast

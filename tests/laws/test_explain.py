@@ -1,5 +1,6 @@
-"""Every linear model explains its scores and leaves Python: contributions and intercept are the
-score, and JSON, Python and SQL say what `predict_proba` says.
+"""Every linear model explains its scores and can be exported.
+
+Contributions and intercept add up to the score; JSON, Python and SQL agree with `predict_proba`.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""What a fit says and shows: warnings, passes, warm starts, early stopping, probabilities, resolved
+"""Fits of streams: warnings, passes, warm starts, early stopping, probabilities, resolved
 constants.
 """
 

@@ -1,5 +1,6 @@
-"""Forms of input: the same numbers in any container give the same bits; input is never mutated;
-names are kept.
+"""Forms of input: the same numbers in any container give the same bits.
+
+Input is never changed; names are kept.
 """
 
 import numpy as np

@@ -1,6 +1,4 @@
-"""Fitted dense and asked sparse, and the reverse: the same numbers in another container get the
-same answers, of every estimator.
-"""
+"""Models fitted on dense rows predict the same for sparse rows, and vice versa."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
-"""Lazy equals eager: every valid combination of loss, penalty, rule, step and average, in pure
-Python on tiny data.
+"""Lazy equals eager, for every valid combination of loss, penalty, optimizer, step and average.
+
+All loops run as Python on tiny data.
 """
 
 import functools

@@ -1,5 +1,7 @@
-"""The limits of the border: numbers that are too large are refused by place, those too small count
-as 0, in all forms and in chunks.
+"""Limits of magnitudes: numbers that are too large are refused with their position, tiny ones count
+as 0.
+
+This holds for all forms of rows and in chunks.
 """
 
 import numpy as np

@@ -1,5 +1,6 @@
-"""One row at a time, through `tamis.live`: the bits of `partial_fit` of the same row, for every
-online model; what is refused changes nothing.
+"""Single rows through `tamis.live` give the bits of `partial_fit`, for every online model.
+
+A refused row changes nothing.
 """
 
 import numpy as np

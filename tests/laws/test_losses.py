@@ -1,6 +1,4 @@
-"""Laws of losses: the slope is the value's, 0 lies at the kinks' minimum, the bend bounds the
-curvature.
-"""
+"""Losses: the gradient is the derivative, 0 at a kink that is the minimum, the bound holds."""
 
 import itertools
 import math

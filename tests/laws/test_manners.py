@@ -1,6 +1,4 @@
-"""Manners of terms: equality, hash, repr, pickling, digests; and the sizes of steps against their
-formulas.
-"""
+"""Terms: equality, hash, repr, pickling, digests; step sizes against their formulas."""
 
 import copy
 import math

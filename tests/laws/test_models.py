@@ -1,6 +1,4 @@
-"""Laws over all public models: scikit-learn's common tests, purity, repeatability, threads,
-symmetry, agreement of outputs.
-"""
+"""All public models: scikit-learn's checks, purity, repeatability, threads, symmetry, outputs."""
 
 import copy
 import pickle

@@ -1,7 +1,4 @@
-"""Odd inputs, over all models: a finite model, or an error that says what is wrong.
-
-Nothing else.
-"""
+"""Unusual inputs: every model gives a finite fit or a clear error."""
 
 import faulthandler
 import traceback

@@ -1,6 +1,4 @@
-"""Laws of penalties: prox against a grid, distance 0 exactly at its fixed points, and the lazy form
-against the eager one.
-"""
+"""Penalties: prox against a grid, distance 0 at its fixed points, lazy form against eager form."""
 
 import math
 

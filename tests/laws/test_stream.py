@@ -1,5 +1,6 @@
-"""The streaming contract: same rows, any chunking, same bits; interrupted, saved, loaded and
-continued, same bits.
+"""Streams: the same rows in any chunks give the same bits.
+
+This also holds if a stream is interrupted, saved, loaded and continued.
 """
 
 import copy

@@ -1,6 +1,4 @@
-"""Two threads and one model: a second one that trains is refused with a sentence, one that looks is
-safe. Who works alone notices nothing.
-"""
+"""Two threads and one model: a second thread that trains is refused, one that reads is safe."""
 
 import inspect
 import os

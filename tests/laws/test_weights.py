@@ -1,6 +1,4 @@
-"""Row weights: a weight multiplies the slope; a row of weight 0 is exactly nothing, the step
-counter included.
-"""
+"""Row weights multiply the gradient; a row of weight 0 changes nothing, not even the step count."""
 
 import numpy as np
 import pytest

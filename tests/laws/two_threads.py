@@ -1,5 +1,6 @@
-"""Two threads at one model, as often as it takes; `test_threads.py` runs this in a process of its
-own, since what fails may be a crash.
+"""Two threads that use one model, repeatedly.
+
+`test_threads.py` runs this in a separate process, since a failure can be a crash.
 """
 
 import inspect
@@ -66,8 +67,9 @@ def read_calls(model, rows):
 
 
 def side_by_side(*works, refused=()):
-    """Run each work in a thread of its own, over and over, all from the same moment on; errors
-    other than the refused ones are raised here.
+    """Run each function repeatedly in its own thread, all from the same moment on.
+
+    Errors other than the refused ones are raised here.
     """
     barrier, ended, errors, counts = (
         threading.Barrier(len(works)),
@@ -103,9 +105,7 @@ def side_by_side(*works, refused=()):
 
 
 def train(cls):
-    """Both threads train: one of them is refused, or comes when the other has ended; the model is
-    whole afterwards.
-    """
+    """Both threads train: one of them is refused or waits its turn; the model stays consistent."""
     model = small(cls)
     work = trainer(model)
     work()
@@ -115,7 +115,7 @@ def train(cls):
 
 
 def train_and_read(cls):
-    """One thread trains, the other looks: what it finds may be on its way, but is finite."""
+    """One thread trains, the other reads: what it reads is finite."""
     model = seeded(cls)
     work = trainer(model)
     work()
@@ -133,8 +133,9 @@ def train_and_read(cls):
 
 
 def grow(cls):
-    """One thread begins anew and streams ever more columns, classes and tasks, the other asks for
-    those of the start and those of the end.
+    """One thread restarts and streams more and more columns, classes and tasks; the other predicts.
+
+    It predicts for the first columns and classes and for the last ones.
     """
     for numbers in ([0, 1, 2, 3, 4, 5], [3, 1, 5, 0, 4, 2]):
         model = cls(grow=True)
@@ -169,7 +170,7 @@ def grow(cls):
 
 
 def refit(cls):
-    """One thread fits to few columns and to many, in turn; the other asks with both kinds of rows.
+    """One thread fits alternately to few columns and to many; the other predicts for both.
 
     Only crashes count.
     """

@@ -125,7 +125,7 @@ class Sizes:
         for name, size_of in binds.items():
             self.set_size(name, int(size_of(value, self)), path)
 
-    def evaluate_size(self, text: str | int, path: str) -> int:
+    def measure(self, text: str | int, path: str) -> int:
         """Return a sum of products of sizes and numbers, such as "columns+1" or "2*outputs"."""
         if isinstance(text, int):
             return text
@@ -154,7 +154,7 @@ class Sizes:
         )
         if isinstance(declared, str) and re.fullmatch("[a-z_]+", declared):
             self.set_size(declared, length, path, proves_size)
-        elif (expected := self.evaluate_size(declared, path)) != length:
+        elif (expected := self.measure(declared, path)) != length:
             raise ContentsError(f"{path} has the length {length}, but {declared} = {expected}")
 
 

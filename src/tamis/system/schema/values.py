@@ -66,7 +66,7 @@ class Array(Content):
 
     def load(self, value: Any, sizes: Sizes, path: str) -> Any:
         """Return the array, with its numbers in range and its layout as declared."""
-        most = self.most if self.below is None else sizes.evaluate_size(self.below, path) - 1
+        most = self.most if self.below is None else sizes.measure(self.below, path) - 1
 
         def inspect(chunk: np.ndarray) -> None:
             if not chunk.size:
@@ -93,7 +93,7 @@ class Array(Content):
         if self.distinct and len(np.unique(values)) < values.size:
             raise ContentsError(f"{path} must hold no number twice")
         if self.rising is not None:
-            end = sizes.evaluate_size(self.rising, path)
+            end = sizes.measure(self.rising, path)
             ends = len(values) > 0 and values[0] == 0 and values[-1] == end
             if not ends or (values[1:] < values[:-1]).any():
                 raise ContentsError(f"{path} must begin at 0, never fall, and end at {end}")
@@ -207,8 +207,8 @@ class Number(Content):
             bound_texts = [f"{word} {bound}" for word, bound in bounds if bound is not None]
             refuse(path, ", ".join([kind, *bound_texts]), value)
         sizes.set_sizes(self.binds, value, path)
-        if self.equals is not None and value != sizes.evaluate_size(self.equals, path):
-            refuse(path, f"{self.equals} = {sizes.evaluate_size(self.equals, path)}", value)
+        if self.equals is not None and value != sizes.measure(self.equals, path):
+            refuse(path, f"{self.equals} = {sizes.measure(self.equals, path)}", value)
         if self.below is not None and value >= (sizes.size(self.below) or np.inf):
             refuse(path, f"below {self.below} = {sizes.size(self.below)}", value)
 

@@ -1,6 +1,4 @@
-"""What all tests share: quiet, repeatable property tests, seeds that can be shifted, and loops that
-run as Python.
-"""
+"""Shared fixtures: repeatable property tests, shifted seeds, loops that run as Python."""
 
 import faulthandler
 import gc
@@ -58,9 +56,9 @@ def pytest_collection_finish():
 
 
 def share_of(nodeid: str) -> str:
-    """Tests that one worker runs: those of a file, which share what its fixtures make; those of a
-    method, of which the laws over its models are a part. Two workers that met the same loops at
-    once would both compile them.
+    """Return the group of tests that one worker runs: a file, or all tests of a method.
+
+    Two workers that met the same loops at once would both compile them.
     """
     path, _, name = nodeid.partition("::")
     folders = (*path.split("/"), "")
@@ -87,12 +85,12 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture
 def unlimited(monkeypatch):
-    """The border lets all finite numbers of float64 through: the guards behind it must hold."""
+    """Validation accepts all finite float64 numbers: the checks behind it must hold."""
     from tamis.base import validation as _checks
 
-    word, unsigned, _, _ = _checks._BITS[8]
+    word, unsigned, _, _ = _checks._BIT_LIMITS[8]
     monkeypatch.setitem(
-        _checks._BITS, 8, (word, unsigned, word(1), np.finfo(np.float64).max.view(word))
+        _checks._BIT_LIMITS, 8, (word, unsigned, word(1), np.finfo(np.float64).max.view(word))
     )
 
 
@@ -112,9 +110,7 @@ def interpreted(monkeypatch):
 
 @pytest.fixture
 def bounded():
-    """A test that does not end is killed, and shows where it was: a limit far above what any
-    machine needs.
-    """
+    """Kill a test that does not end, and show its traceback."""
     faulthandler.dump_traceback_later(240, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()

@@ -1,7 +1,6 @@
-"""Loops without Numba: every helper that a loop calls is replaced by its Python source, all the way
-down.
+"""Loops without Numba: every helper of a loop is replaced by its Python source, recursively.
 
-Nothing is compiled, so hundreds of combinations of terms cost milliseconds each; `settings`
+Nothing is compiled, so hundreds of combinations of terms take milliseconds each. `settings`
 replaces module constants, which compiled code has frozen.
 """
 
@@ -39,9 +38,9 @@ class Interpreter:
         self.settings, self.known = settings, {}
 
     def __call__(self, loop, *arguments):
-        if loop.plain not in self.known:
-            self.known[loop.plain] = plain(loop.plain, **self.settings)
-        return self.known[loop.plain](*arguments)
+        if loop.python_function not in self.known:
+            self.known[loop.python_function] = plain(loop.python_function, **self.settings)
+        return self.known[loop.python_function](*arguments)
 
     def method(self):
         """The function to put in the place of `Loop.__call__`."""

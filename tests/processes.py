@@ -1,4 +1,4 @@
-"""A new Python process for a test."""
+"""Python processes for tests."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Words that versions of other libraries spell otherwise."""
+"""Names that differ between versions of other libraries."""
 
 from sklearn.linear_model import LogisticRegression
 

@@ -417,7 +417,7 @@ def places(tmp_path, monkeypatch):
     own.mkdir(0o755)
     scratch.mkdir()
     scratch.chmod(0o1777)
-    monkeypatch.setattr(code_cache, "_HOME", tmp_path / "read-only")
+    monkeypatch.setattr(code_cache, "_PACKAGE_FOLDER", tmp_path / "read-only")
     monkeypatch.setattr(Path, "home", lambda: own)
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     return own / ".cache" / "tamis", scratch / f"tamis-{os.geteuid()}"
@@ -427,7 +427,7 @@ def chosen():
     """The folder for code, as a new process finds it."""
     from tamis.numerics import code_cache
 
-    return code_cache.folder_for_code.__wrapped__()
+    return code_cache.user_cache_folder.__wrapped__()
 
 
 def someone_else(monkeypatch, path):
@@ -538,7 +538,7 @@ def test_a_loop_is_keyed_by_all_files_it_imports(monkeypatch):
     loop = home / "methods" / "stabilized_sgd" / "loop.py"
     deep = home / "methods" / "stabilized_sgd" / "loop_columns.py"  # imported by `loop_stage` alone
     assert deep not in code_digests._imported(loop)
-    before, read = code_digests.digest_of_sources.__wrapped__(str(loop)), Path.read_text
+    before, read = code_digests.source_digest.__wrapped__(str(loop)), Path.read_text
     for file in (deep, home / "numerics" / "random.py", home / "terms" / "methods.py"):
         with monkeypatch.context() as patch:
             patch.setattr(
@@ -546,8 +546,8 @@ def test_a_loop_is_keyed_by_all_files_it_imports(monkeypatch):
                 "read_text",
                 lambda path, *a, file=file: read(path, *a) + ("\n#" if path == file else ""),
             )
-            assert code_digests.digest_of_sources.__wrapped__(str(loop)) != before, file
-    assert code_digests.digest_of_sources.__wrapped__(str(loop)) == before
+            assert code_digests.source_digest.__wrapped__(str(loop)) != before, file
+    assert code_digests.source_digest.__wrapped__(str(loop)) == before
 
 
 def test_imports_are_found_as_a_parser_finds_them():

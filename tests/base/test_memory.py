@@ -70,7 +70,7 @@ def test_what_is_free_is_known_or_none(monkeypatch, tmp_path):
     monkeypatch.undo()
     free = memory.free_memory()
     assert free is None or free > 0
-    monkeypatch.setattr(memory, "GROUP", tmp_path)
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
     (tmp_path / "memory.max").write_text("5000\n")
     (tmp_path / "memory.current").write_text("4900\n")
     # Files that the system holds are no memory that a process holds.

@@ -17,7 +17,7 @@ from tamis.base.splits import (
     hash_folds,
     hold_out,
     make_folds,
-    out_of_fold,
+    predict_out_of_fold,
     repeated_hash_folds,
     repeated_stratified_folds,
     split_halves,
@@ -114,10 +114,10 @@ def test_a_held_out_part_is_that_of_scikit_learn():
 def test_every_row_is_predicted_without_itself():
     y = RNG.normal(size=N)
     folds = make_folds(5, N, shuffle=True, random_state=0)
-    means = out_of_fold(folds, lambda train, test: np.full(len(test), y[train].mean()))
+    means = predict_out_of_fold(folds, lambda train, test: np.full(len(test), y[train].mean()))
     for train, test in folds:
         assert (means[test] == y[train].mean()).all()
-    seen = out_of_fold(folds, lambda train, test: test)
+    seen = predict_out_of_fold(folds, lambda train, test: test)
     assert np.array_equal(seen, np.arange(N))
 
 

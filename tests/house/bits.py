@@ -27,7 +27,7 @@ from sklearn.utils.validation import has_fit_parameter  # noqa: E402
 
 import tamis  # noqa: E402
 
-ASKED = ("decision_function", "predict_proba", "predict", "transform", "get_support")
+METHODS = ("decision_function", "predict_proba", "predict", "transform", "get_support")
 WIDE = tiny.matrix(60, 25, seed=5)
 
 
@@ -50,77 +50,77 @@ def cases(cls):
     """Names of cases, and functions that give what a case shows."""
     streams = hasattr(cls(), "partial_fit")
     sparse = sp.csr_array(WIDE)
-    yield "two", lambda: shown(fitted(cls, WIDE, targets(cls)), WIDE)
-    yield "sparse", lambda: shown(fitted(cls, sparse, targets(cls)), sparse)
-    yield "many", lambda: shown(fitted(cls, WIDE, targets(cls, True)), WIDE)
-    yield "float32", lambda: shown(fitted(cls, np.float32(WIDE), targets(cls)), np.float32(WIDE))
+    yield "two", lambda: results(fitted(cls, WIDE, targets(cls)), WIDE)
+    yield "sparse", lambda: results(fitted(cls, sparse, targets(cls)), sparse)
+    yield "many", lambda: results(fitted(cls, WIDE, targets(cls, True)), WIDE)
+    yield "float32", lambda: results(fitted(cls, np.float32(WIDE), targets(cls)), np.float32(WIDE))
     if has_fit_parameter(cls(), "sample_weight"):
-        given = {"sample_weight": tiny.weights(60)}
-        yield "weights", lambda: shown(fitted(cls, WIDE, targets(cls), **given), WIDE)
+        arguments = {"sample_weight": tiny.weights(60)}
+        yield "weights", lambda: results(fitted(cls, WIDE, targets(cls), **arguments), WIDE)
     if streams:
-        yield "stream", lambda: shown(streamed(cls, sparse, targets(cls)), sparse)
-        yield "many, stream", lambda: shown(streamed(cls, WIDE, targets(cls, True)), WIDE)
+        yield "stream", lambda: results(streamed(cls, sparse, targets(cls)), sparse)
+        yield "many, stream", lambda: results(streamed(cls, WIDE, targets(cls, True)), WIDE)
         yield "file", lambda: from_file(cls)
         yield "cluster", lambda: from_cluster(cls)
         yield "row", lambda: one_by_one(streamed(cls, sparse, targets(cls)), sparse)
     if "Selector" in cls.__name__ or "FDR" in cls.__name__:
-        yield "selected", lambda: shown(fitted(cls, *planted()), planted()[0])
+        yield "selected", lambda: results(fitted(cls, *planted()), planted()[0])
     yield "saved", lambda: saved(fitted(cls, sparse, targets(cls)), sparse)
     if hasattr(cls, "predict"):
         yield "export", lambda: exported(fitted(cls, sparse, targets(cls)))
         yield "report", lambda: reported(fitted(cls, sparse, targets(cls)))
 
 
-def made(cls):
+def make_model(cls):
     """A small model with a seed."""
     model = small(cls)
     return model.set_params(random_state=0) if "random_state" in model.get_params() else model
 
 
-def fitted(cls, X, y, **given):
+def fitted(cls, X, y, **arguments):
     """A fit."""
-    return made(cls).fit(X, y, **given)
+    return make_model(cls).fit(X, y, **arguments)
 
 
 def streamed(cls, X, y):
     """A stream of two parts."""
-    model = made(cls)
-    given = {"classes": np.unique(y)} if is_classifier(model) else {}
-    for part in (slice(0, 23), slice(23, None)):
-        model.partial_fit(X[part], y[part], **given)
+    model = make_model(cls)
+    arguments = {"classes": np.unique(y)} if is_classifier(model) else {}
+    for row_slice in (slice(0, 23), slice(23, None)):
+        model.partial_fit(X[row_slice], y[row_slice], **arguments)
     return model
 
 
 def from_file(cls):
     """A model of a table with words and gaps, and what it says of the table."""
-    model, y = made(cls), targets(cls)
+    model, y = make_model(cls), targets(cls)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
         lines = [
-            ",".join([*(f"{v:g}" for v in row[:6]), "ab"[k % 2], "" if k % 9 else "u", str(said)])
-            for k, (row, said) in enumerate(zip(WIDE, y.tolist(), strict=True))
+            ",".join([*(f"{v:g}" for v in row[:6]), "ab"[k % 2], "" if k % 9 else "u", str(label)])
+            for k, (row, label) in enumerate(zip(WIDE, y.tolist(), strict=True))
         ]
         path.write_text("\n".join(["a,b,c,d,e,f,word,gap,y", *lines]) + "\n")
         rows = tamis.open_rows(path, missing="indicator", target="y")
         passes = 1 if "Sieve" in cls.__name__ else 2
         tamis.train(model, rows, passes=passes, progress=False)
         X = sp.vstack([chunk.X for chunk in tamis.open_rows(path, schema=model.reading_)])
-        return shown(model, sp.csr_array(X)) | flat("reading_", model.reading_)
+        return results(model, sp.csr_array(X)) | flat("reading_", model.reading_)
 
 
 def from_cluster(cls):
     """A model of three partitions."""
-    y, model = targets(cls), made(cls)
+    y, model = targets(cls), make_model(cls)
     blocks = [(WIDE[k : k + 20], y[k : k + 20]) for k in (0, 20, 40)]
     how = "stages" if "Stabilized" in cls.__name__ or "Sieve" in cls.__name__ else "walk"
-    return shown(tamis.distributed.fit(model, blocks, how=how, progress=False), WIDE)
+    return results(tamis.distributed.fit(model, blocks, how=how, progress=False), WIDE)
 
 
 def saved(model, X):
     """A model, saved and loaded."""
     with tempfile.TemporaryDirectory() as folder:
         tamis.save(model, Path(folder, "m.tamis"))
-        return shown(tamis.load(Path(folder, "m.tamis")), X)
+        return results(tamis.load(Path(folder, "m.tamis")), X)
 
 
 def one_by_one(model, X):
@@ -132,12 +132,12 @@ def one_by_one(model, X):
 
 def exported(model):
     """Every form of text."""
-    found = {}
+    values = {}
     for suffix in (".json", ".py", ".sql", ".md"):
         with tempfile.TemporaryDirectory() as folder:
             tamis.export(model, Path(folder, f"m{suffix}"))
-            found |= numbers(suffix, Path(folder, f"m{suffix}").read_text())
-    return found
+            values |= numbers(suffix, Path(folder, f"m{suffix}").read_text())
+    return values
 
 
 def reported(model):
@@ -148,24 +148,24 @@ def reported(model):
 # --------------------------------------------------------------------------- what is held
 def numbers(name, text):
     """The numbers of a text."""
-    found = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text)
-    return {name: [float(word) for word in found]}
+    values = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text)
+    return {name: [float(word) for word in values]}
 
 
-def shown(model, X):
+def results(model, X):
     """All public attributes of a model, and what its methods say of X."""
-    found = {}
+    values = {}
     names = [n for n in vars(model) if n.endswith("_") and not n.startswith("_")]
     names += [n for n in dir(type(model)) if n.endswith("_") and not n.startswith("_")]
     for name in sorted(set(names)):
         try:
-            found |= flat(name, getattr(model, name))
+            values |= flat(name, getattr(model, name))
         except (AttributeError, NotImplementedError):
             continue
-    for name in ASKED:
+    for name in METHODS:
         if hasattr(model, name):
-            found |= flat(name, getattr(model, name)(*([] if name == "get_support" else [X])))
-    return found
+            values |= flat(name, getattr(model, name)(*([] if name == "get_support" else [X])))
+    return values
 
 
 def flat(name, value):
@@ -173,20 +173,22 @@ def flat(name, value):
     if sp.issparse(value):
         value = value.toarray()
     if isinstance(value, dict):
-        return {k: v for key, own in value.items() for k, v in flat(f"{name}/{key}", own).items()}
+        return {k: v for key, item in value.items() for k, v in flat(f"{name}/{key}", item).items()}
     if hasattr(value, "_asdict"):
         return flat(name, value._asdict())
-    if isinstance(value, list | tuple) and any(not np.isscalar(own) for own in value):
-        return {k: v for at, own in enumerate(value) for k, v in flat(f"{name}/{at}", own).items()}
+    if isinstance(value, list | tuple) and any(not np.isscalar(item) for item in value):
+        return {
+            k: v for at, item in enumerate(value) for k, v in flat(f"{name}/{at}", item).items()
+        }
     if isinstance(value, np.ndarray | list | tuple | int | float | np.generic):
         array = np.asarray(value)
         if array.dtype.kind in "biuf":
             return {name: array.astype(float).ravel().tolist()}
-        return {name: [str(own) for own in array.ravel().tolist()]}
+        return {name: [str(item) for item in array.ravel().tolist()]}
     if isinstance(value, str) or value is None:
         return {name: [str(value)]}
     if hasattr(value, "get_params"):
-        return shown(value, WIDE)
+        return results(value, WIDE)
     return flat(name, vars(value)) if hasattr(value, "__dict__") else {}
 
 
@@ -202,12 +204,12 @@ def difference(one, other) -> str:
     a, b = np.array(one), np.array(other)
     if np.array_equal(a, b, equal_nan=True):
         return ""
-    apart, size = np.nanmax(np.abs(a - b)), max(np.nanmax(np.abs(a)), 1e-300)
-    kept = "" if np.array_equal(a != 0, b != 0) else ", other zeros"
-    return f"apart by {apart / size:.1e} of the largest{kept}"
+    n_different, size = np.nanmax(np.abs(a - b)), max(np.nanmax(np.abs(a)), 1e-300)
+    zeros_note = "" if np.array_equal(a != 0, b != 0) else ", other zeros"
+    return f"apart by {n_different / size:.1e} of the largest{zeros_note}"
 
 
-def seen(act) -> dict:
+def run_case(act) -> dict:
     """What a case shows, or the error that refuses it."""
     try:
         return act()
@@ -220,7 +222,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     path = Path(sys.argv[1])
     now = {
-        f"{cls.__name__}, {name}": seen(act)
+        f"{cls.__name__}, {name}": run_case(act)
         for cls in ESTIMATORS
         if not sys.argv[2:] or cls.__name__ in sys.argv[2:]
         for name, act in cases(cls)
@@ -230,14 +232,14 @@ def main() -> None:
         path.write_text(json.dumps(now))
         print(f"{len(now)} cases of {len(ESTIMATORS)} estimators frozen.")
         return
-    before, apart = json.loads(path.read_text()), 0
+    before, n_different = json.loads(path.read_text()), 0
     for case in sorted(now):
         for name in sorted({*before.get(case, {}), *now[case]}):
-            told = difference(now[case].get(name), before.get(case, {}).get(name))
-            apart += bool(told)
-            if told:
-                print(f"{case}: {name} {told}")
-    print(f"{len(now)} cases of {len(ESTIMATORS)} estimators; {apart} results differ.")
+            change = difference(now[case].get(name), before.get(case, {}).get(name))
+            n_different += bool(change)
+            if change:
+                print(f"{case}: {name} {change}")
+    print(f"{len(now)} cases of {len(ESTIMATORS)} estimators; {n_different} results differ.")
 
 
 if __name__ == "__main__":

@@ -19,12 +19,20 @@ pytestmark = pytest.mark.quick
 
 PUBLIC = {name: getattr(tamis, name) for name in tamis._HOMES}
 MODELS = {
-    name: thing
-    for name, thing in PUBLIC.items()
-    if isinstance(thing, type) and issubclass(thing, BaseEstimator)
+    name: public_object
+    for name, public_object in PUBLIC.items()
+    if isinstance(public_object, type) and issubclass(public_object, BaseEstimator)
 }
-ONLINE = {name: thing for name, thing in MODELS.items() if issubclass(thing, Stream)}
-FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction(thing)}
+ONLINE = {
+    name: public_object
+    for name, public_object in MODELS.items()
+    if issubclass(public_object, Stream)
+}
+FUNCTIONS = {
+    name: public_object
+    for name, public_object in PUBLIC.items()
+    if inspect.isfunction(public_object)
+}
 METHODS = [
     (name, method)
     for name in ONLINE
@@ -41,7 +49,7 @@ METHODS = [
 
 def names_in(section):
     """Names of a numpydoc section, `a, b : int` being two."""
-    return [part.strip() for entry in section for part in entry.name.split(",")]
+    return [name_part.strip() for entry in section for name_part in entry.name.split(",")]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -52,10 +60,10 @@ def test_models_describe_every_parameter(name):
     assert all(" ".join(entry.desc).strip() for entry in doc["Parameters"])
     for entry in doc["Parameters"]:
         default = inspect.signature(MODELS[name]).parameters[entry.name].default
-        said = re.search(r"default=(.*)$", entry.type)
-        assert said, f"{entry.name} does not say its default"
-        assert eval(said[1], {}) == default, (
-            f"{entry.name} says default={said[1]}, but it is {default!r}"
+        default_text = re.search(r"default=(.*)$", entry.type)
+        assert default_text, f"{entry.name} does not say its default"
+        assert eval(default_text[1], {}) == default, (
+            f"{entry.name} says default={default_text[1]}, but it is {default!r}"
         )
 
 

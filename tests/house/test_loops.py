@@ -24,7 +24,7 @@ REASONS = {
     "up to the largest eigenvalue",
     "solvers/svm_dual/loop.py:descend": "counts its steps",
     "training/checkpoint.py:_claim": "tries again only where another has just removed the folder",
-    "system/files.py:_begin": "tries again only where another has just swept the new file",
+    "system/files.py:_create_temporary": "tries again only if another process swept the new file",
     "solvers/svm_dual/dual.py:solve_svm": "counts its steps",
 }
 

@@ -1,4 +1,4 @@
-"""Odd inputs: data that no paper has and every user meets, each as (X, y, sample_weight)."""
+"""Unusual inputs that no paper has but users have, each as (X, y, sample_weight)."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ N, P = 24, 6
 
 
 class Odd(NamedTuple):
-    """Rows, class numbers, numbers, and weights or None."""
+    """Rows, classes, numbers, and weights or None."""
 
     X: object
     classes: np.ndarray
@@ -28,17 +28,17 @@ class Odd(NamedTuple):
 
 
 PLAIN = tiny.matrix(N, P)
-SIDES = (tiny.signs(PLAIN) > 0).astype(int)
+CLASSES = (tiny.signs(PLAIN) > 0).astype(int)
 NUMBERS = tiny.numbers(PLAIN)
 FULL = np.random.default_rng(5).normal(size=(N, P))
 
 
-def _of(X, classes=SIDES, numbers=NUMBERS, weights=None):
+def _input(X, classes=CLASSES, numbers=NUMBERS, weights=None):
     n = X.shape[0]
     return Odd(X, classes[:n], numbers[:n], weights)
 
 
-def _with(X, at, value):
+def _with_value(X, at, value):
     X = X.copy()
     X[at] = value
     return X
@@ -50,60 +50,60 @@ def _signed(value):
 
 
 def _one_weight(value):
-    return _with(np.ones(N), 3, value)
+    return _with_value(np.ones(N), 3, value)
 
 
 INPUTS = {
-    "constant columns": _of(np.full((N, P), 3.0)),
-    "constant rows": _of(np.repeat(np.arange(P)[None] - 1.5, N, axis=0)),
-    "one row": _of(FULL[:1]),
-    "two rows": _of(FULL[:2], np.array([0, 1]), np.array([0.5, -1.25])),
-    "two sparse rows": _of(sp.csr_array(PLAIN[:2]), np.array([0, 1]), np.array([0.5, -1.25])),
-    "three rows": _of(FULL[:3], np.array([0, 1, 0]), np.array([0.5, -1.25, 3.0])),
-    "all zero": _of(np.zeros((N, P))),
-    "all zero, sparse": _of(sp.csr_array((N, P))),
-    "one class, one number": _of(FULL, np.zeros(N, dtype=int), np.full(N, 2.5)),
-    "numbers of zero": _of(FULL, SIDES, np.zeros(N)),
-    "as many classes as rows": _of(FULL, np.arange(N), np.arange(N) * 1.0),
-    "two columns, ten classes": _of(FULL[:20, :2], np.arange(20) % 10, np.arange(20) % 10 * 1.0),
-    "one column": _of(FULL[:, :1]),
-    "one column of ones": _of(np.ones((N, 1))),
-    "one row, often": _of(np.repeat(FULL[:1], N, axis=0)),
-    "two rows, often": _of(
+    "constant columns": _input(np.full((N, P), 3.0)),
+    "constant rows": _input(np.repeat(np.arange(P)[None] - 1.5, N, axis=0)),
+    "one row": _input(FULL[:1]),
+    "two rows": _input(FULL[:2], np.array([0, 1]), np.array([0.5, -1.25])),
+    "two sparse rows": _input(sp.csr_array(PLAIN[:2]), np.array([0, 1]), np.array([0.5, -1.25])),
+    "three rows": _input(FULL[:3], np.array([0, 1, 0]), np.array([0.5, -1.25, 3.0])),
+    "all zero": _input(np.zeros((N, P))),
+    "all zero, sparse": _input(sp.csr_array((N, P))),
+    "one class, one number": _input(FULL, np.zeros(N, dtype=int), np.full(N, 2.5)),
+    "numbers of zero": _input(FULL, CLASSES, np.zeros(N)),
+    "as many classes as rows": _input(FULL, np.arange(N), np.arange(N) * 1.0),
+    "two columns, ten classes": _input(FULL[:20, :2], np.arange(20) % 10, np.arange(20) % 10 * 1.0),
+    "one column": _input(FULL[:, :1]),
+    "one column of ones": _input(np.ones((N, 1))),
+    "one row, often": _input(np.repeat(FULL[:1], N, axis=0)),
+    "two rows, often": _input(
         np.repeat(FULL[:2], N // 2, axis=0),
         np.repeat([0, 1], N // 2),
         np.repeat([0.5, -1.25], N // 2),
     ),
-    "twice the same column": _of(np.repeat(FULL[:, :3], 2, axis=1)),
-    "one row of a class": _of(FULL, (np.arange(N) == 7).astype(int), (np.arange(N) == 7) * 1.0),
-    "one cell": _of(sp.csr_array(_with(np.zeros((N, P)), (3, 2), 2.0))),
-    "times 1e160": _of(PLAIN * 1e160),
-    "times 1e160, sparse": _of(sp.csr_array(PLAIN * 1e160)),
-    "times 1e-160": _of(PLAIN * 1e-160),
-    "times 1e-160, sparse": _of(sp.csc_array(PLAIN * 1e-160)),
-    "times 1e45": _of(PLAIN * 1e45),
-    "times 1e-45": _of(PLAIN * 1e-45),
-    "columns of 1e-45 to 1e45": _of(PLAIN * np.logspace(-45, 45, P)),
-    "plus and minus 1e308": _of(_signed(1e308)),
-    "float32, plus and minus 1e36": _of(_signed(1e36).astype(np.float32)),
-    "float32, times 1e-40": _of((PLAIN * 1e-40).astype(np.float32)),
-    "denormals": _of(_signed(5e-324)),
-    "one denormal": _of(_with(FULL, (2, 1), 5e-324)),
-    "one denormal, sparse": _of(sp.csr_array(_with(PLAIN, (2, 1), 5e-324))),
-    "one cell of 1e300": _of(_with(FULL, (2, 1), -1e300)),
-    "one cell of 1e45": _of(_with(FULL, (2, 1), 1e45)),
-    "classes of 1e300": _of(FULL, SIDES * 1e300, SIDES * 1.0),
-    "numbers of 1e300": _of(FULL, SIDES, NUMBERS * 1e300),
-    "numbers of 1e45": _of(FULL, SIDES, NUMBERS * 1e45),
-    "numbers of 1e-45": _of(FULL, SIDES, NUMBERS * 1e-45),
-    "numbers of 1e-300": _of(FULL, SIDES, NUMBERS * 1e-300),
-    "weights of 1e300": _of(FULL, weights=np.full(N, 1e300)),
-    "one weight of 1e300": _of(FULL, weights=_one_weight(1e300)),
-    "weights of 1e-300": _of(FULL, weights=np.full(N, 1e-300)),
-    "weights of 1e45": _of(FULL, weights=np.full(N, 1e45)),
-    "weights of 1e-45": _of(FULL, weights=np.full(N, 1e-45)),
-    "one weight of 1e45": _of(FULL, weights=_one_weight(1e45)),
-    "one row has a weight": _of(FULL, weights=_with(np.zeros(N), 3, 1.0)),
+    "twice the same column": _input(np.repeat(FULL[:, :3], 2, axis=1)),
+    "one row of a class": _input(FULL, (np.arange(N) == 7).astype(int), (np.arange(N) == 7) * 1.0),
+    "one cell": _input(sp.csr_array(_with_value(np.zeros((N, P)), (3, 2), 2.0))),
+    "times 1e160": _input(PLAIN * 1e160),
+    "times 1e160, sparse": _input(sp.csr_array(PLAIN * 1e160)),
+    "times 1e-160": _input(PLAIN * 1e-160),
+    "times 1e-160, sparse": _input(sp.csc_array(PLAIN * 1e-160)),
+    "times 1e45": _input(PLAIN * 1e45),
+    "times 1e-45": _input(PLAIN * 1e-45),
+    "columns of 1e-45 to 1e45": _input(PLAIN * np.logspace(-45, 45, P)),
+    "plus and minus 1e308": _input(_signed(1e308)),
+    "float32, plus and minus 1e36": _input(_signed(1e36).astype(np.float32)),
+    "float32, times 1e-40": _input((PLAIN * 1e-40).astype(np.float32)),
+    "denormals": _input(_signed(5e-324)),
+    "one denormal": _input(_with_value(FULL, (2, 1), 5e-324)),
+    "one denormal, sparse": _input(sp.csr_array(_with_value(PLAIN, (2, 1), 5e-324))),
+    "one cell of 1e300": _input(_with_value(FULL, (2, 1), -1e300)),
+    "one cell of 1e45": _input(_with_value(FULL, (2, 1), 1e45)),
+    "classes of 1e300": _input(FULL, CLASSES * 1e300, CLASSES * 1.0),
+    "numbers of 1e300": _input(FULL, CLASSES, NUMBERS * 1e300),
+    "numbers of 1e45": _input(FULL, CLASSES, NUMBERS * 1e45),
+    "numbers of 1e-45": _input(FULL, CLASSES, NUMBERS * 1e-45),
+    "numbers of 1e-300": _input(FULL, CLASSES, NUMBERS * 1e-300),
+    "weights of 1e300": _input(FULL, weights=np.full(N, 1e300)),
+    "one weight of 1e300": _input(FULL, weights=_one_weight(1e300)),
+    "weights of 1e-300": _input(FULL, weights=np.full(N, 1e-300)),
+    "weights of 1e45": _input(FULL, weights=np.full(N, 1e45)),
+    "weights of 1e-45": _input(FULL, weights=np.full(N, 1e-45)),
+    "one weight of 1e45": _input(FULL, weights=_one_weight(1e45)),
+    "one row has a weight": _input(FULL, weights=_with_value(np.zeros(N), 3, 1.0)),
 }
 
 # Numbers that may be infinite, with the reason.
@@ -133,26 +133,26 @@ def takes_classes(model) -> bool:
     return is_classifier(model) or isinstance(model, SDist | SparseFourierFeatures)
 
 
-def weighed(cls) -> bool:
+def takes_weights(cls) -> bool:
     """Whether a fit takes weights of the rows."""
     return has_fit_parameter(cls(), "sample_weight")
 
 
-def concerns(name: str, cls) -> bool:
-    """Whether what is odd about an input reaches a model at all."""
+def reaches(name: str, cls) -> bool:
+    """Return whether the unusual part of an input reaches a model."""
     if INPUTS[name].weights is not None:
-        return weighed(cls)
+        return takes_weights(cls)
     return not name.startswith("numbers" if takes_classes(cls()) else "classes")
 
 
 def quick(cls):
-    """A model whose fit on a few rows takes little time, and the same time again."""
+    """Return a model with a fast fit on a few rows."""
     model = small(cls)
     known = model.get_params(deep=False)
-    wanted = {
+    parameters = {
         "max_iter": 20,
         "n_paths": 4,
         "random_state": 0,
         **QUICK.get(cls.__name__, {}),
     }
-    return model.set_params(**{name: value for name, value in wanted.items() if name in known})
+    return model.set_params(**{name: value for name, value in parameters.items() if name in known})

@@ -1,6 +1,4 @@
-"""All terms and all public models of tamis, found by looking: a new one is tested without a new
-line here.
-"""
+"""All terms and all public models of tamis, found by introspection."""
 
 import importlib
 import inspect
@@ -33,15 +31,15 @@ from tamis.terms import (
 
 # --------------------------------------------------------------------------- terms
 def _term_classes():
-    for place in pkgutil.iter_modules(tamis.terms.__path__, "tamis.terms."):
-        module = importlib.import_module(place.name)
-        for thing in vars(module).values():
+    for module_info in pkgutil.iter_modules(tamis.terms.__path__, "tamis.terms."):
+        module = importlib.import_module(module_info.name)
+        for member in vars(module).values():
             if (
-                isinstance(thing, type)
-                and getattr(thing, "is_tamis_term", False)
-                and thing.__module__ == module.__name__
+                isinstance(member, type)
+                and getattr(member, "is_tamis_term", False)
+                and member.__module__ == module.__name__
             ):
-                yield thing
+                yield member
 
 
 # Settings that exercise a term on data of scale 1; a class not named here gets its defaults, and
@@ -74,7 +72,7 @@ CHOSEN = {
 
 
 def settings(cls):
-    """A few terms of a class."""
+    """Return a few terms of a class."""
     if cls in CHOSEN:
         return CHOSEN[cls]
     if len(cls._field_defaults) < len(cls._fields):
@@ -117,9 +115,9 @@ BLOCKS = [term for term in _answering("prox") if _is_of_groups(term)]
 # --------------------------------------------------------------------------- models
 def _estimators():
     for name in sorted(tamis._HOMES):
-        thing = getattr(tamis, name)
-        if isinstance(thing, type) and issubclass(thing, BaseEstimator):
-            yield thing
+        member = getattr(tamis, name)
+        if isinstance(member, type) and issubclass(member, BaseEstimator):
+            yield member
 
 
 ESTIMATORS = list(_estimators())

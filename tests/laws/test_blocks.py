@@ -1,4 +1,4 @@
-"""Laws of block penalties: prox against a search, dual norm and distance against their definitions,
+"""Group penalties: prox against a search, dual norm and distance against their definitions,
 compiled against Python.
 """
 
@@ -47,23 +47,23 @@ def test_no_point_near_or_far_beats_the_prox(penalty, pair):
         for scale in (0.0, 0.5, min(2.0, largest_step(penalty))):
 
             def objective(w, v=v, scale=scale):
-                worth = penalty.value(w, *pair)
+                value_at_w = penalty.value(w, *pair)
                 return 0.5 * ((w - v) ** 2).sum() + (
-                    scale * worth if scale or math.isfinite(worth) else worth
+                    scale * value_at_w if scale or math.isfinite(value_at_w) else value_at_w
                 )
 
             best = prox(penalty, v, scale, pair)
-            least = objective(best)
+            lowest = objective(best)
             for width in (1e-4, 1e-2, 1.0):
-                near = best + width * rng.normal(size=(50, 3))
+                behind = best + width * rng.normal(size=(50, 3))
                 assert (
-                    min(objective(w) for w in np.vstack((near, np.maximum(near, 0.0))))
-                    >= least - 1e-13
+                    min(objective(w) for w in np.vstack((behind, np.maximum(behind, 0.0))))
+                    >= lowest - 1e-13
                 )
             found = minimize(
                 objective, best + 0.1, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12}
             )
-            assert found.fun >= least - 1e-9
+            assert found.fun >= lowest - 1e-9
 
 
 @pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
@@ -74,55 +74,58 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
         w = prox(penalty, v, 1.0, pair)
         # Its own optimality.
         assert penalty.subdiff_distance(w, w - v, *pair) == pytest.approx(0.0, abs=1e-15)
-        for slope in (np.zeros(3), 0.3 * RNG.normal(size=3), 9.0 * RNG.normal(size=3)):
-            moved = np.linalg.norm(prox(penalty, w - slope, 1.0, pair) - w)
-            distance = penalty.subdiff_distance(w, slope, *pair)
-            assert (distance <= 1e-14) == (moved <= 1e-14)
+        for gradient in (np.zeros(3), 0.3 * RNG.normal(size=3), 9.0 * RNG.normal(size=3)):
+            distance_moved = np.linalg.norm(prox(penalty, w - gradient, 1.0, pair) - w)
+            distance = penalty.subdiff_distance(w, gradient, *pair)
+            assert (distance <= 1e-14) == (distance_moved <= 1e-14)
             # A step of the prox is never longer than the least subgradient; where the penalty is
             # not convex, by as much as it bends down.
-            assert moved * (1.0 - 0.5 / largest_step(penalty)) <= distance + 1e-12
+            assert distance_moved * (1.0 - 0.5 / largest_step(penalty)) <= distance + 1e-12
             checked += distance > 1e-14
     assert checked >= 5
 
 
 @pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
 def test_distance_at_0_is_what_dual_says(penalty):
-    for slope in POINTS[1:]:
+    for gradient in POINTS[1:]:
         for pair in WEIGHTS[:4]:
-            alpha = penalty.dual_scale(slope, *pair)
+            alpha = penalty.dual_scale(gradient, *pair)
             if not 0.0 < alpha < math.inf:
                 continue
             assert (
                 penalty._replace(alpha=alpha * (1 + 1e-9)).subdiff_distance(
-                    np.zeros(3), slope, *pair
+                    np.zeros(3), gradient, *pair
                 )
                 == 0.0
             )
             assert (
                 penalty._replace(alpha=alpha * (1 - 1e-6)).subdiff_distance(
-                    np.zeros(3), slope, *pair
+                    np.zeros(3), gradient, *pair
                 )
                 > 0.0
             )
 
 
 def test_dual_of_the_sparse_group_is_the_root_of_its_equation():
-    for slope in RNG.normal(size=(20, 7)) * 10.0 ** RNG.uniform(-3, 3, size=(20, 1)):
-        for weight, inside in [(2.6, 1.0), (1.0, 0.01), (0.01, 1.0)]:
+    for gradient in RNG.normal(size=(20, 7)) * 10.0 ** RNG.uniform(-3, 3, size=(20, 1)):
+        for weight, l1_weight in [(2.6, 1.0), (1.0, 0.01), (0.01, 1.0)]:
 
-            def gap(alpha, slope=slope, weight=weight, inside=inside):
+            def gap(alpha, gradient=gradient, weight=weight, l1_weight=l1_weight):
                 return (
-                    np.linalg.norm(np.maximum(np.abs(slope) - alpha * inside, 0.0)) - alpha * weight
+                    np.linalg.norm(np.maximum(np.abs(gradient) - alpha * l1_weight, 0.0))
+                    - alpha * weight
                 )
 
-            root = brentq(gap, 0.0, np.abs(slope).max() / inside, xtol=1e-14, rtol=1e-14)
-            assert SparseGroup().dual_scale(slope, weight, inside) == pytest.approx(root, rel=1e-12)
-    assert SparseGroup().dual_scale(slope, 0.0, 0.5) == np.abs(slope).max() / 0.5
-    assert SparseGroup().dual_scale(slope, 0.5, 0.0) == pytest.approx(
-        np.linalg.norm(slope) / 0.5, rel=1e-15
+            root = brentq(gap, 0.0, np.abs(gradient).max() / l1_weight, xtol=1e-14, rtol=1e-14)
+            assert SparseGroup().dual_scale(gradient, weight, l1_weight) == pytest.approx(
+                root, rel=1e-12
+            )
+    assert SparseGroup().dual_scale(gradient, 0.0, 0.5) == np.abs(gradient).max() / 0.5
+    assert SparseGroup().dual_scale(gradient, 0.5, 0.0) == pytest.approx(
+        np.linalg.norm(gradient) / 0.5, rel=1e-15
     )
-    assert GroupL2().dual_scale(slope, 0.5, 3.0) == pytest.approx(
-        np.linalg.norm(slope) / 0.5, rel=1e-15
+    assert GroupL2().dual_scale(gradient, 0.5, 3.0) == pytest.approx(
+        np.linalg.norm(gradient) / 0.5, rel=1e-15
     )
 
 
@@ -130,28 +133,33 @@ def test_dual_of_the_sparse_group_is_the_root_of_its_equation():
 @pytest.mark.parametrize("pair", WEIGHTS[:3])
 def test_support_methods_are_derivatives_of_the_value(penalty, pair):
     """Where no cell is 0; across and along the weights, as far as the norm is what bends."""
-    out, h, wide = np.empty(3), 1e-5, 1e-4  # rounding is divided by a square
+    out, h, second_h = np.empty(3), 1e-5, 1e-4  # rounding is divided by a square
     for w in (np.array([2.0, 1.0, 0.1]), np.array([0.3, 0.2, 0.2]), np.array([5.0, 2.0, 9.0])):
         penalty.support_gradient(w, np.zeros(3), *pair, out)
         norm = np.linalg.norm(w)
-        unit, other = w / norm, np.cross(w, [1.0, 0.0, 0.0])
+        along_direction, across_direction = w / norm, np.cross(w, [1.0, 0.0, 0.0])
         across, along = penalty.support_hessian(norm, *pair)
-        for direction, bend in ((unit, along), (other / np.linalg.norm(other), across)):
-            far, near = (penalty.value(w + s * h * direction, *pair) for s in (1.0, -1.0))
-            assert (far - near) / (2 * h) == pytest.approx(out @ direction, abs=1e-8)
-            far, near = (penalty.value(w + s * wide * direction, *pair) for s in (1.0, -1.0))
-            second = (far + near - 2.0 * penalty.value(w, *pair)) / wide**2
-            assert second == pytest.approx(bend, abs=1e-4)
+        for direction, second_derivative in (
+            (along_direction, along),
+            (across_direction / np.linalg.norm(across_direction), across),
+        ):
+            ahead, behind = (penalty.value(w + s * h * direction, *pair) for s in (1.0, -1.0))
+            assert (ahead - behind) / (2 * h) == pytest.approx(out @ direction, abs=1e-8)
+            ahead, behind = (
+                penalty.value(w + s * second_h * direction, *pair) for s in (1.0, -1.0)
+            )
+            second = (ahead + behind - 2.0 * penalty.value(w, *pair)) / second_h**2
+            assert second == pytest.approx(second_derivative, abs=1e-4)
 
 
 @pytest.mark.parametrize("penalty", having("conjugate"), ids=repr)
 def test_conjugate_is_0_where_the_dual_norm_allows_it(penalty):
-    for slope in POINTS[1:]:
+    for gradient in POINTS[1:]:
         for pair in WEIGHTS[:4]:
-            least = penalty.dual_scale(slope, *pair)
-            if 0.0 < least < math.inf:
-                assert penalty._replace(alpha=least).conjugate(slope, *pair) == 0.0
-                assert penalty._replace(alpha=0.99 * least).conjugate(slope, *pair) == math.inf
+            lowest = penalty.dual_scale(gradient, *pair)
+            if 0.0 < lowest < math.inf:
+                assert penalty._replace(alpha=lowest).conjugate(gradient, *pair) == 0.0
+                assert penalty._replace(alpha=0.99 * lowest).conjugate(gradient, *pair) == math.inf
 
 
 def test_special_cases():
@@ -177,51 +185,58 @@ STACK = Blocks(
 
 
 @pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
-@pytest.mark.parametrize("many", [1, 2])
-def test_passes_go_block_by_block_and_equal_their_source(penalty, many):
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_passes_go_block_by_block_and_equal_their_source(penalty, n_outputs):
     rng = np.random.default_rng(2)
-    v, slope = rng.normal(size=(2, 6 * many))
-    about, outputs = STACK[1:4], np.uint64(many)
-    cuts = [
-        slice(int(a) * many, int(b) * many)
+    v, gradient = rng.normal(size=(2, 6 * n_outputs))
+    structure, outputs = STACK[1:4], np.uint64(n_outputs)
+    slices = [
+        slice(int(a) * n_outputs, int(b) * n_outputs)
         for a, b in zip(STACK.starts[:-1], STACK.starts[1:], strict=True)
     ]
-    pairs = list(zip(cuts, STACK.weights, STACK.l1_weights, strict=True))
+    pairs = list(zip(slices, STACK.weights, STACK.l1_weights, strict=True))
     out, source = np.empty_like(v), np.empty_like(v)
-    blocks.prox_blocks(v, 0.4, *about, penalty, outputs, out)
-    plain(blocks.prox_blocks.plain)(v, 0.4, *about, penalty, outputs, source)
+    blocks.prox_blocks(v, 0.4, *structure, penalty, outputs, out)
+    plain(blocks.prox_blocks.python_function)(v, 0.4, *structure, penalty, outputs, source)
     assert np.array_equal(out, source)
     assert np.array_equal(
-        out, np.concatenate([prox(penalty, v[cut], 0.4, (a, r)) for cut, a, r in pairs])
+        out, np.concatenate([prox(penalty, v[group], 0.4, (a, r)) for group, a, r in pairs])
     )
     expected = {
-        "value_blocks": ((out,), sum(penalty.value(out[cut], a, r) for cut, a, r in pairs)),
-        "dual_blocks": ((slope,), max(penalty.dual_scale(slope[cut], a, r) for cut, a, r in pairs)),
+        "value_blocks": ((out,), sum(penalty.value(out[group], a, r) for group, a, r in pairs)),
+        "dual_blocks": (
+            (gradient,),
+            max(penalty.dual_scale(gradient[group], a, r) for group, a, r in pairs),
+        ),
         "distance_blocks": (
-            (out, slope),
-            max(penalty.subdiff_distance(out[cut], slope[cut], a, r) for cut, a, r in pairs),
+            (out, gradient),
+            max(
+                penalty.subdiff_distance(out[group], gradient[group], a, r) for group, a, r in pairs
+            ),
         ),
     }
     for name, (arrays, value) in expected.items():
         loop = getattr(blocks, name)
-        assert loop(*arrays, *about, penalty, outputs) == plain(loop.plain)(
-            *arrays, *about, penalty, outputs
+        assert loop(*arrays, *structure, penalty, outputs) == plain(loop.python_function)(
+            *arrays, *structure, penalty, outputs
         )
-        assert loop(*arrays, *about, penalty, outputs) == pytest.approx(value, rel=1e-15)
+        assert loop(*arrays, *structure, penalty, outputs) == pytest.approx(value, rel=1e-15)
 
 
 def test_copies_of_a_column_add_up():
     assert STACK.overlap == 2
     assert STACK.n_groups == 3
-    places = np.arange(6.0)
-    assert STACK.gathered(places).tolist() == [0.0, 3.0, 3.0, 4.0, 5.0]
+    cells = np.arange(6.0)
+    assert STACK.gathered(cells).tolist() == [0.0, 3.0, 3.0, 4.0, 5.0]
     columns = np.random.default_rng(3).normal(size=5)
     # The two are adjoint.
-    assert STACK.stacked(columns) @ places == pytest.approx(columns @ STACK.gathered(places))
+    assert STACK.stacked(columns) @ cells == pytest.approx(columns @ STACK.gathered(cells))
     assert STACK.gathered(np.ones((6, 2))).shape == (5, 2)
 
 
 def test_unpenalised_blocks_do_not_raise_the_dual_norm():
-    loose = STACK._replace(weights=np.array([1.4, 0.0, 1.0]), l1_weights=np.array([0.5, 0.0, 0.2]))
-    slope = np.array([0.1, 0.1, 50.0, 50.0, 50.0, 0.1])
-    assert blocks.dual_blocks(slope, *loose[1:4], SparseGroup(), np.uint64(1)) < 1.0
+    partly_unpenalized = STACK._replace(
+        weights=np.array([1.4, 0.0, 1.0]), l1_weights=np.array([0.5, 0.0, 0.2])
+    )
+    gradient = np.array([0.1, 0.1, 50.0, 50.0, 50.0, 0.1])
+    assert blocks.dual_blocks(gradient, *partly_unpenalized[1:4], SparseGroup(), np.uint64(1)) < 1.0

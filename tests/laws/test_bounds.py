@@ -1,5 +1,6 @@
-"""Bounds: every batch solver that is stopped early says so once, with its gap and the way out, and
-ends on data that hold nothing.
+"""Iteration limits: every batch solver that stops early warns once, with its gap and advice.
+
+All solvers also end on constant data.
 """
 
 import re
@@ -24,7 +25,7 @@ SWEEPS = {"BCWClassifier": 2}  # one sweep is the algorithm itself, not a limit
 pytestmark = pytest.mark.usefixtures("bounded")
 
 
-def told(model, X, y):
+def convergence_warnings(model, X, y):
     """Messages of a fit that say that it did not converge."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -48,7 +49,7 @@ def targets_for(model, X):
 def test_a_bound_that_is_met_is_told_once_with_the_gap(cls):
     X = np.random.default_rng(0).normal(size=(60, 12))
     model = small(cls).set_params(max_iter=SWEEPS.get(cls.__name__, 1), tol=1e-13)
-    (message,) = told(model, X, targets_for(model, X))
+    (message,) = convergence_warnings(model, X, targets_for(model, X))
     assert cls.__name__ in message
     assert re.search(r"gap\D*\d", message), message
     assert re.search(r"Raise .*max_iter.* or", message), message
@@ -65,5 +66,5 @@ def test_columns_that_hold_nothing_new_end_quietly(cls, kind):
     }[kind]
     model = small(cls)
     y = targets_for(model, rng.normal(size=(80, 10)))
-    assert not told(model, X, y)
+    assert not convergence_warnings(model, X, y)
     assert np.isfinite(model.predict(X).astype(float)).all()

@@ -1,4 +1,4 @@
-"""Collections of dask are refused with the way out, by every model, before anything is computed."""
+"""Every model refuses dask collections before anything is computed, and names the alternative."""
 
 import numpy as np
 import pytest
@@ -26,32 +26,32 @@ class Collection:
         return np.arange(8.0).reshape(4, 2)
 
 
-SAID = r"tamis\.distributed\.fit\("
+WAY_OUT = r"tamis\.distributed\.fit\("
 X, Y = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
 def test_fit_refuses_a_collection(cls):
-    with pytest.raises(TypeError, match=rf"{cls.__name__} .*{SAID}"):
+    with pytest.raises(TypeError, match=rf"{cls.__name__} .*{WAY_OUT}"):
         small(cls).fit(Collection({"x": 1}), Y)
 
 
 @pytest.mark.parametrize("cls", [FTRLClassifier, StabilitySelector])
 def test_targets_and_weights_too(cls):
-    with pytest.raises(TypeError, match=SAID):
+    with pytest.raises(TypeError, match=WAY_OUT):
         cls().fit(X, Collection({"x": 1}))
-    with pytest.raises(TypeError, match=SAID):
+    with pytest.raises(TypeError, match=WAY_OUT):
         cls().fit(X, y=Collection({"x": 1}))
 
 
 def test_streams_and_questions_too():
-    with pytest.raises(TypeError, match=SAID):
+    with pytest.raises(TypeError, match=WAY_OUT):
         FTRLClassifier().partial_fit(Collection({"x": 1}), Y, classes=[0, 1])
     for model in (FTRLClassifier(), GroupLassoRegressor()):
-        with pytest.raises(TypeError, match=SAID):
+        with pytest.raises(TypeError, match=WAY_OUT):
             model.fit(X, Y).predict(Collection({"x": 1}))
     for model in (Table(), DataThresholder()):
-        with pytest.raises(TypeError, match=SAID):
+        with pytest.raises(TypeError, match=WAY_OUT):
             model.fit_transform(Collection({"x": 1}))
 
 

@@ -1,6 +1,4 @@
-"""Weights and signs of the penalties of columns: what they mean, in every first-order stream and
-however its rows come; which are refused.
-"""
+"""Penalty weights and signs of columns, in every first-order stream and for all forms of rows."""
 
 import numpy as np
 import pandas as pd
@@ -37,14 +35,14 @@ SIGNED = [cls for cls in MODELS if issubclass(cls, WEIGHED[0].__mro__[2]) or cls
 BOTH = {"penalty_weights": WEIGHTS, "positive": SIGNS, "alpha": 0.03}
 
 
-def targets(cls, many=False):
+def targets(cls, multi_output=False):
     if is_classifier(cls()):
-        return tiny.classes(N) if many else (tiny.signs(X) > 0).astype(int)
-    return tiny.numbers(X, 3 if many else 1)
+        return tiny.classes(N) if multi_output else (tiny.signs(X) > 0).astype(int)
+    return tiny.numbers(X, 3 if multi_output else 1)
 
 
-def fitted(cls, many=False, rows=X, **parameters):
-    return quiet(one_pass(cls, **parameters).fit, rows, targets(cls, many), sample_weight=W)
+def fitted(cls, multi_output=False, rows=X, **parameters):
+    return quiet(one_pass(cls, **parameters).fit, rows, targets(cls, multi_output), sample_weight=W)
 
 
 def test_who_takes_them():
@@ -53,13 +51,15 @@ def test_who_takes_them():
 
 # --------------------------------------------------------------------------- what they mean
 @pytest.mark.parametrize("cls", WEIGHED)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-def test_equal_weights_multiply_alpha(interpreted, cls, many, average):
+def test_equal_weights_multiply_alpha(interpreted, cls, multi_output, average):
     shared = {"average": average, "l1_ratio": 1.0}
-    strong = fitted(cls, many, alpha=0.06, **shared)
+    strong = fitted(cls, multi_output, alpha=0.06, **shared)
     for weight, alpha in ((1.0, 0.06), (2.0, 0.03), (0.5, 0.12)):
-        weighed = fitted(cls, many, alpha=alpha, penalty_weights=np.full(P, weight), **shared)
+        weighed = fitted(
+            cls, multi_output, alpha=alpha, penalty_weights=np.full(P, weight), **shared
+        )
         np.testing.assert_allclose(weighed.coef_, strong.coef_, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(weighed.intercept_, strong.intercept_, rtol=1e-12, atol=1e-14)
     assert strong.coef_.any()
@@ -84,22 +84,24 @@ def test_a_column_of_weight_0_is_never_shrunk(interpreted, cls, l1_ratio):
     weights = np.ones(8)
     weights[columns] = 0.0
     alpha = 1e6 if l1_ratio else 1e8
-    given = {"alpha": alpha, "l1_ratio": l1_ratio, "eta": 0.05, "penalty_weights": weights}
-    given |= {"penalty": "elasticnet"} if cls.__name__.startswith("Online") else {}
-    model = fitted(cls, rows=rows, **given)
-    free = {"penalty": None} if "penalty" in given else {"alpha": 0.0}
-    alone = fitted(cls, rows=rows[:, columns], eta=0.05, **free)
-    found, wanted = np.ravel(model.coef_)[columns], np.ravel(alone.coef_)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5)
-    assert wanted.all()
+    options = {"alpha": alpha, "l1_ratio": l1_ratio, "eta": 0.05, "penalty_weights": weights}
+    options |= {"penalty": "elasticnet"} if cls.__name__.startswith("Online") else {}
+    model = fitted(cls, rows=rows, **options)
+    free = {"penalty": None} if "penalty" in options else {"alpha": 0.0}
+    unpenalized_alone = fitted(cls, rows=rows[:, columns], eta=0.05, **free)
+    result, expected = np.ravel(model.coef_)[columns], np.ravel(unpenalized_alone.coef_)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+    assert expected.all()
 
 
 @pytest.mark.parametrize("cls", SIGNED)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-def test_no_weight_has_the_wrong_sign(interpreted, cls, many, average):
-    given = {"positive": SIGNS, "average": average}
-    coefs = [np.atleast_2d(fitted(cls, many, rows=rows, **given).coef_) for rows in (X, -X)]
+def test_no_weight_has_the_wrong_sign(interpreted, cls, multi_output, average):
+    options = {"positive": SIGNS, "average": average}
+    coefs = [
+        np.atleast_2d(fitted(cls, multi_output, rows=rows, **options).coef_) for rows in (X, -X)
+    ]
     assert all((coef * SIGNS >= 0.0).all() for coef in coefs)
     assert any(coef[:, SIGNS != 0].any() for coef in coefs)
 
@@ -118,19 +120,19 @@ def test_signs_approach_bounded_least_squares(cls):
     y = rows @ [1.0, -1.0, 1.0, -1.0] + 0.1 * rng.normal(size=200)
     signs = [1, 1, -1, 0]
     bounds = [0.0, 0.0, -np.inf, -np.inf], [np.inf, np.inf, 1e-300, np.inf]
-    wanted = lsq_linear(rows, y, bounds).x
+    expected = lsq_linear(rows, y, bounds).x
     model = cls(alpha=0.0, positive=signs, fit_intercept=False, average=True, max_iter=300)
-    found = quiet(model.set_params(tol=None, random_state=0).fit, rows, y).coef_
-    np.testing.assert_allclose(found, wanted, atol=0.05)
-    assert found[1] == found[2] == 0.0
+    result = quiet(model.set_params(tol=None, random_state=0).fit, rows, y).coef_
+    np.testing.assert_allclose(result, expected, atol=0.05)
+    assert result[1] == result[2] == 0.0
 
 
 # --------------------------------------------------------------------------- rows as they come
 @pytest.mark.parametrize("cls", WEIGHED)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 def test_chunks_dense_sparse_files_and_single_rows(
-    interpreted, monkeypatch, cls, many, average, tmp_path
+    interpreted, monkeypatch, cls, multi_output, average, tmp_path
 ):
     """Single rows of one class go through machine code, those of the others through its source."""
     if cls is not FTRLClassifier or average:
@@ -138,27 +140,27 @@ def test_chunks_dense_sparse_files_and_single_rows(
         monkeypatch.setattr(
             Loop, "prepared", lambda loop, *a: prepared(loop, *a) if loop is take_row else loop
         )
-    y, given = targets(cls, many), BOTH | {"average": average}
-    given |= {"l1_ratio": 1.0}
-    whole = fitted(cls, many, **given)
-    tiny.assert_same(whole, fitted(cls, many, rows=sp.csr_array(X), **given), X)
+    y, options = targets(cls, multi_output), BOTH | {"average": average}
+    options |= {"l1_ratio": 1.0}
+    in_one = fitted(cls, multi_output, **options)
+    tiny.assert_same(in_one, fitted(cls, multi_output, rows=sp.csr_array(X), **options), X)
     more = {"classes": np.unique(y)} if is_classifier(cls()) else {}
-    chunks, service = cls(**given, random_state=0), None
+    chunks, service = cls(**options, random_state=0), None
     for start, stop in ((0, 1), (1, 13), (13, N)):
-        part = slice(start, stop)
-        quiet(chunks.partial_fit, X[part], y[part], sample_weight=W[part], **more)
+        chunk = slice(start, stop)
+        quiet(chunks.partial_fit, X[chunk], y[chunk], sample_weight=W[chunk], **more)
         more = {}
         if start:
             tamis.save(chunks, tmp_path / "model.tamis")
             chunks = tamis.load(tmp_path / "model.tamis")
-    tiny.assert_same(whole, chunks, X)
-    if not many or is_classifier(cls()):
+    tiny.assert_same(in_one, chunks, X)
+    if not multi_output or is_classifier(cls()):
         named = {"classes": np.unique(y)} if is_classifier(cls()) else {}
-        service = tamis.live(cls(**given, random_state=0), n_features=P, **named)
+        service = tamis.live(cls(**options, random_state=0), n_features=P, **named)
         for row, target, weight in zip(X, y, W, strict=True):
             columns = np.flatnonzero(row)
             quiet(service.learn, columns, row[columns], target, float(weight))
-        tiny.assert_same(whole, service.model, X)
+        tiny.assert_same(in_one, service.model, X)
 
 
 @pytest.mark.parametrize("cls", [FOBOSClassifier, FTRLClassifier])
@@ -171,25 +173,27 @@ def test_compiled_equals_source(cls, wide, monkeypatch):
 
     width = 5000 if wide else P
     rows = sp.csr_array((X[X != 0.0], np.nonzero(X)), shape=(N, width))
-    given = {"penalty_weights": dict(enumerate(WEIGHTS)), "positive": dict(enumerate(SIGNS))}
-    given |= {"l1_ratio": 1.0}
-    for many in (False, True):
-        compiled = fitted(cls, many, rows=rows, **given)
+    options = {"penalty_weights": dict(enumerate(WEIGHTS)), "positive": dict(enumerate(SIGNS))}
+    options |= {"l1_ratio": 1.0}
+    for multi_output in (False, True):
+        compiled = fitted(cls, multi_output, rows=rows, **options)
         with monkeypatch.context() as patch, np.errstate(over="ignore"):
             patch.setattr(numba.Loop, "__call__", Interpreter().method())
-            source = fitted(cls, many, rows=rows, **given)
+            source = fitted(cls, multi_output, rows=rows, **options)
         tiny.assert_same(compiled, source, rows)
         assert (np.atleast_2d(compiled.coef_)[:, :P] * SIGNS >= 0.0).all()
 
 
 def test_names_and_indices_of_columns(interpreted):
     frame = pd.DataFrame(X, columns=list("abcdefg"))
-    wanted = fitted(FTRLClassifier, penalty_weights=[1, 0, 1, 5, 1, 1, 1], positive=[-1] + [0] * 6)
+    expected = fitted(
+        FTRLClassifier, penalty_weights=[1, 0, 1, 5, 1, 1, 1], positive=[-1] + [0] * 6
+    )
     for weights, signs in (({1: 0, 3: 5.0}, {0: -1}), ({"b": 0.0, "d": 5}, {"a": -1})):
         model = one_pass(FTRLClassifier, penalty_weights=weights, positive=signs)
         rows = frame if "b" in weights else X
         quiet(model.fit, rows, targets(FTRLClassifier), sample_weight=W)
-        assert np.array_equal(model.coef_, wanted.coef_)
+        assert np.array_equal(model.coef_, expected.coef_)
         assert clone(model).penalty_weights == weights
 
 
@@ -199,11 +203,11 @@ def test_new_columns_have_theirs_by_position(interpreted, cls, weights):
     rows, y = X.copy(), targets(cls)
     rows[:15, 4:] = 0.0
     more = {"classes": [0, 1]} if is_classifier(cls()) else {}
-    given = {"penalty_weights": weights, "positive": {5: -1}, "alpha": 0.03}
-    grown = cls(grow=True, **given)
+    options = {"penalty_weights": weights, "positive": {5: -1}, "alpha": 0.03}
+    grown = cls(grow=True, **options)
     quiet(grown.partial_fit, rows[:15, :4], y[:15], **more)
     quiet(grown.partial_fit, rows[15:], y[15:])
-    tiny.assert_same(quiet(cls(**given).partial_fit, rows, y, **more), grown, X)
+    tiny.assert_same(quiet(cls(**options).partial_fit, rows, y, **more), grown, X)
     usual = cls(grow=True, penalty_weights=WEIGHTS[:4])
     quiet(usual.partial_fit, rows[:15, :4], y[:15], **more)
     quiet(usual.partial_fit, rows[15:], y[15:])
@@ -214,10 +218,10 @@ def test_new_columns_have_theirs_by_position(interpreted, cls, weights):
 def test_new_classes_have_the_weights_too(interpreted):
     y = np.sort(tiny.classes(N))
     grown = FTRLClassifier(grow=True, penalty_weights=WEIGHTS)
-    for part in (slice(0, 3), slice(3, 20), slice(20, N)):
-        quiet(grown.partial_fit, X[part], y[part])
-    held = grown._engine.column_penalties
-    assert np.array_equal(held[0], np.repeat(WEIGHTS[:, None], 3, axis=1))
+    for chunk in (slice(0, 3), slice(3, 20), slice(20, N)):
+        quiet(grown.partial_fit, X[chunk], y[chunk])
+    stored = grown._engine.column_penalties
+    assert np.array_equal(stored[0], np.repeat(WEIGHTS[:, None], 3, axis=1))
     for signs in (SIGNS, True):
         model = quiet(FOBOSClassifier(grow=True, positive=signs).partial_fit, X[:20], y[:20])
         with pytest.raises(ValueError, match="two classes cannot be turned"):
@@ -242,9 +246,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("given", "message"), REFUSED, ids=str)
-def test_what_is_no_weight_or_sign(interpreted, given, message):
-    model = FTRLClassifier(**given)
+@pytest.mark.parametrize(("options", "message"), REFUSED, ids=str)
+def test_what_is_no_weight_or_sign(interpreted, options, message):
+    model = FTRLClassifier(**options)
     with pytest.raises(ValueError, match=f"FTRLClassifier: .*{message}"):
         model.partial_fit(X, targets(FTRLClassifier), classes=[0, 1])
     assert not hasattr(model, "t_")
@@ -259,14 +263,14 @@ def test_unknown_names_of_a_frame(interpreted):
 @pytest.mark.parametrize("cls", [FOBOSClassifier, OnlineRegressor])
 def test_descent_refuses_other_weights_of_a_ridge(interpreted, cls):
     y = targets(cls)
-    given = {"l1_ratio": 0.5}
-    given |= {"penalty": "elasticnet"} if cls is OnlineRegressor else {}
+    options = {"l1_ratio": 0.5}
+    options |= {"penalty": "elasticnet"} if cls is OnlineRegressor else {}
     for weights in ({0: 0.5}, {0: 2}):
         with pytest.raises(ValueError, match=r"descent .*0 or 1"):
-            cls(penalty_weights=weights, **given).fit(X, y)
-    fitted(cls, penalty_weights={0: 0.0}, **given)
+            cls(penalty_weights=weights, **options).fit(X, y)
+    fitted(cls, penalty_weights={0: 0.0}, **options)
     more = {"classes": [0, 1]} if is_classifier(cls()) else {}
-    model = cls(**{**given, "penalty_weights": {0: 2.0}, "l1_ratio": 1.0})
+    model = cls(**{**options, "penalty_weights": {0: 2.0}, "l1_ratio": 1.0})
     quiet(model.partial_fit, X, y, **more)
     model.set_params(l1_ratio=0.5)
     with pytest.raises(ValueError, match="0 or 1"):
@@ -306,12 +310,12 @@ def test_partitions_share_the_weights(cls):
     import tamis.distributed as td
 
     y = targets(cls)
-    blocks = [(sp.csr_array(X[part]), y[part]) for part in (slice(0, 20), slice(20, N))]
+    blocks = [(sp.csr_array(X[chunk]), y[chunk]) for chunk in (slice(0, 20), slice(20, N))]
     model = cls(penalty_weights=np.where(WEIGHTS == 0.0, 0.0, 1e6), positive=SIGNS, random_state=0)
     for how in ("mix", "sum") if cls is RDAClassifier else ("mix",):
-        found = quiet(td.fit, model, blocks, how=how, sweeps=4)
-        held = found._engine.column_penalties[:, :, 0]
-        np.testing.assert_allclose(held, [model.penalty_weights, SIGNS], rtol=1e-12)
-        assert set(found.support_) <= {0, 4}
-        assert len(found.support_)
-        assert (found.coef_ * SIGNS >= 0.0).all()
+        result = quiet(td.fit, model, blocks, how=how, sweeps=4)
+        stored = result._engine.column_penalties[:, :, 0]
+        np.testing.assert_allclose(stored, [model.penalty_weights, SIGNS], rtol=1e-12)
+        assert set(result.support_) <= {0, 4}
+        assert len(result.support_)
+        assert (result.coef_ * SIGNS >= 0.0).all()

@@ -1,5 +1,6 @@
-"""Compiled equals pure Python, bit for bit, for the shipped recipes; and a user's own term goes to
-the uncached twin.
+"""Compiled loops equal their Python source, bit for bit.
+
+A user's own term uses a dispatcher without a cache.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from sklearn.base import is_classifier
 from tiny import quiet
 
 from tamis import AROWClassifier, FOBOSClassifier, FTRLClassifier, OnlineClassifier
-from tamis.numerics import csr as border
+from tamis.numerics import csr as csr_loops
 from tamis.numerics import numba as _jit
 from tamis.numerics import random as order
 from tamis.numerics.targets import EncodedTargets
@@ -103,10 +104,10 @@ def test_inspection_counts_what_is_wrong():
     pointers = np.array([0, 3, 6], dtype=np.uint64)
     limits = [np.uint64(2**63 - 1), *np.array([1e-50, 1e50]).view(np.uint64)]
     given = (pointers, indices, data.view(np.uint64), *limits, np.uint64(10))
-    assert tuple(map(int, border.inspect_rows(*given))) == (0, 1, 2, 3, 2)
-    assert tuple(map(int, plain(border.inspect_rows.plain)(*given))) == (0, 1, 2, 3, 2)
+    assert tuple(map(int, csr_loops.inspect_rows(*given))) == (0, 1, 2, 3, 2)
+    assert tuple(map(int, plain(csr_loops.inspect_rows.python_function)(*given))) == (0, 1, 2, 3, 2)
     for bad in ([1, 3, 6], [0, 4, 3], [0, 3, 7]):
-        falls, *others = border.inspect_rows(np.array(bad, dtype=np.uint64), *given[1:])
+        falls, *others = csr_loops.inspect_rows(np.array(bad, dtype=np.uint64), *given[1:])
         assert falls > 0
         assert not any(others)
 
@@ -187,7 +188,7 @@ def test_a_users_loss_works_through_the_uncached_twin(monkeypatch):
     )
     assert_engines_equal(a, b)
     assert a.coef_.any()
-    twins = online.learn_one.twins.items()
+    twins = online.learn_one.dispatchers.items()
     foreign = [twin for kinds, twin in twins if (Pinball,) in kinds]
     shipped = [
         twin

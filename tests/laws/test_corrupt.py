@@ -1,5 +1,6 @@
-"""Corrupt index arrays are a ValueError, never a crash. One model is tried in a process of its own,
-so that a crash is seen.
+"""Corrupt index arrays raise ValueError and never crash.
+
+One model is tried in a separate process, so that a crash is visible.
 """
 
 import ast
@@ -152,7 +153,9 @@ def results_of(form, case):
 def test_corrupt_arrays_are_refused(form):
     results = results_of(form, "bad")
     assert len(results) >= 60
-    taken = {name: said for name, said in results.items() if not said.startswith("ValueError")}
+    taken = {
+        name: outcome for name, outcome in results.items() if not outcome.startswith("ValueError")
+    }
     assert not taken, taken
 
 
@@ -160,7 +163,7 @@ def test_corrupt_arrays_are_refused(form):
 def test_odd_arrays_are_refused_or_read_well(form):
     results = results_of(form, "odd")
     assert len(results) >= 60
-    assert not {name: said for name, said in results.items() if said.startswith("misread")}
+    assert not {name: outcome for name, outcome in results.items() if outcome.startswith("misread")}
 
 
 def test_the_words_name_the_array_and_the_way_out():
@@ -252,11 +255,11 @@ def test_every_method_refuses_corrupt_matrices(cls):
     for name in methods_of(cls):
         if not hasattr(fitted, name):
             continue
-        begins = name in ("fit", "fit_transform", "partial_fit")
-        method = getattr(quick(cls) if begins else fitted, name)
+        trains = name in ("fit", "fit_transform", "partial_fit")
+        method = getattr(quick(cls) if trains else fitted, name)
         known = inspect.signature(method).parameters
-        beside = {"y": y, "classes": [0, 1], "radii": [1.0], "alphas": [1.0], "max_error": 0.1}
-        more = {key: value for key, value in beside.items() if key in known}
+        arguments = {"y": y, "classes": [0, 1], "radii": [1.0], "alphas": [1.0], "max_error": 0.1}
+        more = {key: value for key, value in arguments.items() if key in known}
         for matrix in CORRUPT:
             with pytest.raises(ValueError, match=r"sparse X in [A-Z]{3} format"):
                 method(matrix, **more)

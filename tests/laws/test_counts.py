@@ -1,6 +1,4 @@
-"""Counts of known rates in streams: means are found, offsets are exposures, and what cannot be
-learnt is refused.
-"""
+"""Streams of counts with known rates: fitted means, offsets as exposures, refused losses."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What a fit says and shows: warnings, passes, warm starts, early stopping, probabilities, resolved
+"""Fits of streams: warnings, passes, warm starts, early stopping, probabilities, resolved
 constants.
 """
 
@@ -68,19 +68,19 @@ def test_a_model_that_keeps_features_is_quiet(cls):
 
 @pytest.mark.parametrize("cls", STREAMS)
 def test_a_fit_cut_short_warns_once_with_figures_and_advice(cls):
-    with pytest.warns(ConvergenceWarning, match=r"all 2 passes .* max_iter") as said:
+    with pytest.warns(ConvergenceWarning, match=r"all 2 passes .* max_iter") as caught:
         model = cls(max_iter=2, tol=1e-12, random_state=0).fit(X, targets(cls()))
-    assert len([w for w in said if issubclass(w.category, ConvergenceWarning)]) == 1
+    assert len([w for w in caught if issubclass(w.category, ConvergenceWarning)]) == 1
     assert model.n_iter_ == 2
 
 
 def test_warnings_point_at_the_line_of_the_user(interpreted):
-    with pytest.warns(ConvergenceWarning) as said:
+    with pytest.warns(ConvergenceWarning) as caught:
         FOBOSClassifier(max_iter=2, tol=1e-12).fit(X, Y)
-    assert said[0].filename == __file__
-    with pytest.warns(UserWarning, match="kept no feature") as said:
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="kept no feature") as caught:
         FOBOSClassifier(alpha=1e9, max_iter=2, tol=None).fit(X, Y)
-    assert said[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 def test_divergence_is_an_error_that_says_what_to_do(interpreted):
@@ -122,11 +122,11 @@ def test_tol_ends_the_fit_and_none_does_not(interpreted):
     )
     assert long.n_iter_ == 60
     assert short.n_iter_ < 60
-    slack, best, idle = 0.05 * long.history_[0]["loss"], np.inf, 0
+    min_gain, best, n_stale = 0.05 * long.history_[0]["loss"], np.inf, 0
     for record in long.history_:  # the rule, by hand
-        idle = 0 if record["loss"] < best - slack else idle + 1
+        n_stale = 0 if record["loss"] < best - min_gain else n_stale + 1
         best = min(best, record["loss"])
-        if idle == 2:
+        if n_stale == 2:
             break
     assert short.n_iter_ == record["pass"]
     assert short.history_ == long.history_[: short.n_iter_]
@@ -145,14 +145,14 @@ def test_a_fit_is_its_passes_one_by_one(interpreted):
 @pytest.mark.parametrize("cls", STREAMS)
 def test_warm_start_goes_on_and_a_cold_one_begins_anew(cls):
     y = targets(cls())
-    given = {"shuffle": False, "tol": None}
-    warm = cls(max_iter=2, warm_start=True, **given)
+    parameters = {"shuffle": False, "tol": None}
+    warm = cls(max_iter=2, warm_start=True, **parameters)
     quiet(quiet(warm.fit, X, y).fit, X, y)
-    tiny.assert_same(quiet(cls(max_iter=4, **given).fit, X, y), warm, X)
+    tiny.assert_same(quiet(cls(max_iter=4, **parameters).fit, X, y), warm, X)
     assert warm.t_ == 4 * N
-    cold = cls(max_iter=2, **given)
+    cold = cls(max_iter=2, **parameters)
     quiet(quiet(cold.fit, X, y).fit, X, y)
-    tiny.assert_same(quiet(cls(max_iter=2, **given).fit, X, y), cold, X)
+    tiny.assert_same(quiet(cls(max_iter=2, **parameters).fit, X, y), cold, X)
     assert len(cold.history_) == 2
 
 

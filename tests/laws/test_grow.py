@@ -1,6 +1,4 @@
-"""New columns and new classes in mid-stream, where `grow` allows them; errors where it does not;
-failures that leave no trace.
-"""
+"""New columns and classes with `grow`, errors without it, and failures without effect."""
 
 import numpy as np
 import pandas as pd

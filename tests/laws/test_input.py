@@ -1,5 +1,6 @@
-"""Forms of input: the same numbers in any container give the same bits; input is never mutated;
-names are kept.
+"""Forms of input: the same numbers in any container give the same bits.
+
+Input is never changed; names are kept.
 """
 
 import numpy as np
@@ -33,10 +34,10 @@ NAMES = [f"word {k}" for k in range(6)]
 def unsorted(X):
     rows = sp.csr_array(X)
     for i in range(N):
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        rows.indices[part], rows.data[part] = (
-            rows.indices[part][::-1].copy(),
-            rows.data[part][::-1].copy(),
+        span = slice(rows.indptr[i], rows.indptr[i + 1])
+        rows.indices[span], rows.data[span] = (
+            rows.indices[span][::-1].copy(),
+            rows.data[span][::-1].copy(),
         )
     rows.has_sorted_indices = False
     return rows
@@ -130,16 +131,16 @@ def fit(model, X, y):
 def test_every_form_gives_the_same_bits(interpreted, form):
     y = (tiny.signs(X) > 0).astype(int)
     parameters = {"penalty": "elasticnet", "average": True}
-    given = FORMS[form](X)
+    container = FORMS[form](X)
     model, other = (
         fit(one_pass(OnlineClassifier, **parameters), X, y),
-        fit(one_pass(OnlineClassifier, **parameters), given, y),
+        fit(one_pass(OnlineClassifier, **parameters), container, y),
     )
     if form in SHUFFLED:
-        tiny.assert_close(model, other, X, wide=given)
+        tiny.assert_close(model, other, X, wide=container)
     else:
         tiny.assert_same(model, other, X)
-        assert np.array_equal(model.decision_function(X), other.decision_function(given))
+        assert np.array_equal(model.decision_function(X), other.decision_function(container))
     assert other.n_features_in_ == 6
 
 
@@ -194,18 +195,20 @@ def test_trusted_rows_are_canonical(interpreted, form):
 
 @pytest.mark.parametrize("cls", STREAMS)
 def test_the_order_of_a_rows_columns_is_a_matter_of_rounding(cls):
-    y, given = tiny.targets_for(cls(), X), unsorted(X)
-    model, other = (fit(cls(random_state=0, max_iter=2, tol=None), rows, y) for rows in (X, given))
+    y, container = tiny.targets_for(cls(), X), unsorted(X)
+    model, other = (
+        fit(cls(random_state=0, max_iter=2, tol=None), rows, y) for rows in (X, container)
+    )
     same = tiny.assert_same if cls is SOFSClassifier else tiny.assert_close  # its ties need order
     same(model, other, X)
-    tiny.assert_close(model, other, X, wide=given)
+    tiny.assert_close(model, other, X, wide=container)
 
 
 def test_rows_of_any_order_are_taken_as_they_are_but_for_duplicates(interpreted):
-    given = unsorted(X)
-    rows = take_matrix(FOBOSClassifier(), given, reset=True, ordered=False)
-    assert np.shares_memory(rows.data, given.data)
-    assert np.array_equal(rows.indices, given.indices)
+    container = unsorted(X)
+    rows = take_matrix(FOBOSClassifier(), container, reset=True, ordered=False)
+    assert np.shares_memory(rows.data, container.data)
+    assert np.array_equal(rows.indices, container.indices)
     rows = take_matrix(FOBOSClassifier(), duplicated(X), reset=True, ordered=False)
     assert np.array_equal(rows.indices, sp.csr_array(X).indices)
     assert np.array_equal(rows.data, sp.csr_array(X).data)
@@ -256,19 +259,19 @@ def test_nonzeros_are_counted_alike_where_columns_outnumber_them(cls):
 
 
 @pytest.mark.parametrize(
-    ("given", "cls"),
+    ("container", "cls"),
     [
-        *((given, cls) for given in ({}, {"early_stopping": True}) for cls in STREAMS),
+        *((container, cls) for container in ({}, {"early_stopping": True}) for cls in STREAMS),
         *(({"average": True}, cls) for cls in (FOBOSClassifier, FTRLClassifier)),
     ],
 )
-def test_columns_that_do_not_occur_change_no_bit(given, cls):
+def test_columns_that_do_not_occur_change_no_bit(container, cls):
     """Where they are many, the passes walk the others alone."""
-    if not set(given) <= set(cls().get_params()):
+    if not set(container) <= set(cls().get_params()):
         pytest.skip("has no such parameter")
     wide, y = np.zeros((N, 3 * X.size)), tiny.targets_for(cls(), X)
     wide[:, 5 : 5 + 6 * 7 : 7] = X
-    makers = [cls(random_state=0, max_iter=3, tol=None, **given) for _ in range(2)]
+    makers = [cls(random_state=0, max_iter=3, tol=None, **container) for _ in range(2)]
     a, b = (
         fit(model, sp.csr_array(rows), y) for model, rows in zip(makers, (X, wide), strict=True)
     )
@@ -288,10 +291,10 @@ def test_rows_without_a_number_are_learnt(cls):
 
 
 def test_columns_that_occur(interpreted):
-    given = unsorted(X)
-    rows = take_matrix(FOBOSClassifier(), given, reset=True, ordered=False)
-    for some, of in ((rows, given), (rows.cut(3, 5), given[3:5])):
-        columns, packed = some.packed()
+    container = unsorted(X)
+    rows = take_matrix(FOBOSClassifier(), container, reset=True, ordered=False)
+    for some, of in ((rows, container), (rows.row_slice(3, 5), container[3:5])):
+        columns, packed = some.packed_columns()
         assert columns.tolist() == np.unique(of.indices).tolist()
         assert packed.n_features == len(columns)
         first, last = some.indptr[[0, -1]]
@@ -324,31 +327,33 @@ def test_a_wrong_flag_of_scipy_is_not_believed(interpreted):
 
 
 # --------------------------------------------------------------------------- mutation
-def arrays_of(given):
-    if sp.issparse(given):
+def arrays_of(container):
+    if sp.issparse(container):
         names = {"coo": ("row", "col", "data"), "dia": ("offsets", "data")}.get(
-            given.format, ("indptr", "indices", "data")
+            container.format, ("indptr", "indices", "data")
         )
         return (
-            [getattr(given, name) for name in names] if given.format not in ("lil", "dok") else []
+            [getattr(container, name) for name in names]
+            if container.format not in ("lil", "dok")
+            else []
         )
-    return [given] if isinstance(given, np.ndarray) else []
+    return [container] if isinstance(container, np.ndarray) else []
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_input_is_never_mutated_and_may_be_read_only(interpreted, form):
     y, weights = (tiny.signs(X) > 0).astype(int), tiny.weights(N)
-    given = FORMS[form](X)
-    kept = [a.copy() for a in arrays_of(given)]
-    for array in (*arrays_of(given), y, weights):
+    container = FORMS[form](X)
+    copies = [a.copy() for a in arrays_of(container)]
+    for array in (*arrays_of(container), y, weights):
         array.flags.writeable = False
     model = one_pass(FOBOSClassifier, class_weight="balanced", early_stopping=True)
-    quiet(model.fit, given, y, sample_weight=weights)
-    quiet(model.partial_fit, given, y, sample_weight=weights)
-    model.predict(given)
+    quiet(model.fit, container, y, sample_weight=weights)
+    quiet(model.partial_fit, container, y, sample_weight=weights)
+    model.predict(container)
     assert all(
         a.tobytes() == b.tobytes() and a.dtype == b.dtype
-        for a, b in zip(arrays_of(given), kept, strict=True)
+        for a, b in zip(arrays_of(container), copies, strict=True)
     )
 
 
@@ -358,10 +363,10 @@ def test_read_only_memory_maps(cls, tmp_path):
     for name in ("data", "indices", "indptr"):
         np.save(tmp_path / f"{name}.npy", getattr(rows, name))
     np.save(tmp_path / "dense.npy", X)
-    parts = [
+    arrays = [
         np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr")
     ]
-    mapped = sp.csr_array(tuple(parts), shape=X.shape)
+    mapped = sp.csr_array(tuple(arrays), shape=X.shape)
     model = fit(cls(random_state=0, max_iter=2, tol=None), X, y)
     tiny.assert_same(
         model, fit(cls(random_state=0, max_iter=2, tol=None), mapped, y), X, wide=mapped

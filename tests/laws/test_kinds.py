@@ -1,6 +1,4 @@
-"""Fitted dense and asked sparse, and the reverse: the same numbers in another container get the
-same answers, of every estimator.
-"""
+"""Models fitted on dense rows predict the same for sparse rows, and vice versa."""
 
 import numpy as np
 import pytest
@@ -71,7 +69,7 @@ CHOICES = [
 ]
 
 
-def named(choice):
+def choice_id(choice):
     cls, chosen = choice
     return "-".join([cls.__name__, *(f"{name}={value}"[:24] for name, value in chosen.items())])
 
@@ -86,43 +84,49 @@ def fitted(choice, rows, **more):
 
 def answers(model, rows):
     """All that the model says of rows, dense."""
-    found = {}
+    results = {}
     for name in ANSWERS:
         if hasattr(model, name):
-            said = getattr(model, name)(rows)
-            for k, part in enumerate(said if isinstance(said, tuple) else (said,)):
-                found[name, k] = part.toarray() if sp.issparse(part) else np.asarray(part)
-    assert found
-    return found
+            output = getattr(model, name)(rows)
+            for k, values_of_output in enumerate(
+                output if isinstance(output, tuple) else (output,)
+            ):
+                results[name, k] = (
+                    values_of_output.toarray()
+                    if sp.issparse(values_of_output)
+                    else np.asarray(values_of_output)
+                )
+    assert results
+    return results
 
 
-def assert_alike(found, wanted, relative=1e-10):
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
+def assert_alike(results, expected, relative=1e-10):
+    assert results.keys() == expected.keys()
+    for name, value in expected.items():
         largest = np.abs(value[np.isfinite(value)]).max(initial=1e-300)
-        assert found[name] == pytest.approx(value, rel=relative, abs=relative * largest), name
+        assert results[name] == pytest.approx(value, rel=relative, abs=relative * largest), name
 
 
 def assert_indifferent(model):
     """The model says the same of the same rows in any container."""
-    wanted = answers(model, MORE)
+    expected = answers(model, MORE)
     for rows in (
         *(kind(MORE) for kind in KINDS[1:]),
         MORE.astype(np.float32),
         sp.csr_array(MORE.astype(np.float32)),
     ):
-        assert_alike(answers(model, rows), wanted)
-    return wanted
+        assert_alike(answers(model, rows), expected)
+    return expected
 
 
 @pytest.mark.filterwarnings("ignore:No features were selected")
-@pytest.mark.parametrize("choice", CHOICES, ids=named)
+@pytest.mark.parametrize("choice", CHOICES, ids=choice_id)
 def test_fitted_dense_and_asked_sparse_and_the_reverse(choice):
-    wanted = assert_indifferent(fitted(choice, X))
+    expected = assert_indifferent(fitted(choice, X))
     for form in FITS.values():
         assert_alike(
             assert_indifferent(fitted(choice, form(X))),
-            wanted,
+            expected,
             WITHIN_TOL.get(choice[0].__name__, 1e-10),
         )
 

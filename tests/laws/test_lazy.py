@@ -1,5 +1,6 @@
-"""Lazy equals eager: every valid combination of loss, penalty, rule, step and average, in pure
-Python on tiny data.
+"""Lazy equals eager, for every valid combination of loss, penalty, optimizer, step and average.
+
+All loops run as Python on tiny data.
 """
 
 import functools
@@ -91,7 +92,7 @@ def lazy(
     return engine.weights(), engine.intercepts()
 
 
-def apart(a, b):
+def relative_difference(a, b):
     """Largest difference, in units of the largest weight or 1."""
     return max(np.abs(a[0] - b[0]).max(), np.abs(a[1] - b[1]).max()) / max(1.0, np.abs(b[0]).max())
 
@@ -103,16 +104,16 @@ def eagerly(kind, *given):
 
 def differences(combinations, kind="usual", **named):
     """The combinations on which lazy and eager part."""
-    found, data = [], rows(kind)
+    differing, data = [], rows(kind)
     for k, (loss, penalty, rule, step, average) in enumerate(combinations):
         flags = named.get("flags", FLAGS[k % len(FLAGS)])
         given = (loss, penalty, rule, step, flags, average)
-        gap = apart(lazy(*data, *given), eagerly(kind, *given))
+        gap = relative_difference(lazy(*data, *given), eagerly(kind, *given))
         if not gap <= TOLERANCE:
-            found.append(
+            differing.append(
                 f"{gap:.1e} {loss} {penalty} {rule} {step} average={average} flags={flags}"
             )
-    return found
+    return differing
 
 
 @pytest.mark.parametrize("lazy", LEDGERS)
@@ -123,8 +124,8 @@ def test_every_combination(interpreted, rule, average, lazy):
     every = itertools.product(LOSSES, PENALTIES, [rule], STEPS, [average])
     valid = [combination for combination in every if is_valid(*combination)]
     assert len(valid) >= len(LOSSES) * 3
-    found = differences(valid)
-    assert not found, f"{len(found)} of {len(valid)}, first " + "\n".join(found[:3])
+    differing = differences(valid)
+    assert not differing, f"{len(differing)} of {len(valid)}, first " + "\n".join(differing[:3])
 
 
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
@@ -141,8 +142,8 @@ def test_drifting_norms_under_automatic_constants(interpreted, rule, average):
         [average],
     )
     valid = [combination for combination in every if is_valid(*combination)]
-    found = differences(valid, "drift", flags=(1.0, 1.0, 1.0))
-    assert not found, f"{len(found)} of {len(valid)}, first " + "\n".join(found[:3])
+    differing = differences(valid, "drift", flags=(1.0, 1.0, 1.0))
+    assert not differing, f"{len(differing)} of {len(valid)}, first " + "\n".join(differing[:3])
 
 
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
@@ -159,8 +160,8 @@ def test_long_walks_down_to_tiny_scales(interpreted, rule, average):
         [average],
     )
     valid = [combination for combination in every if is_valid(*combination)]
-    found = differences(valid, "long", flags=(1.0, 0.0, 0.0))
-    assert not found, f"{len(found)} of {len(valid)}, first " + "\n".join(found[:3])
+    differing = differences(valid, "long", flags=(1.0, 0.0, 0.0))
+    assert not differing, f"{len(differing)} of {len(valid)}, first " + "\n".join(differing[:3])
 
 
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
@@ -186,12 +187,20 @@ def test_many_outputs(interpreted, rule, average, n_jobs):
         terms = (loss, penalty, rule, step, flags, average)
         wanted = eager.learn(X, labels, weights, *terms)
         assert (
-            apart(lazy(X, labels, weights, *terms, codes=codes, n_jobs=n_jobs), wanted) <= TOLERANCE
+            relative_difference(
+                lazy(X, labels, weights, *terms, codes=codes, n_jobs=n_jobs), wanted
+            )
+            <= TOLERANCE
         )
-        assert apart(lazy(X, labels, weights, *terms, n_jobs=n_jobs), wanted) <= TOLERANCE
+        assert (
+            relative_difference(lazy(X, labels, weights, *terms, n_jobs=n_jobs), wanted)
+            <= TOLERANCE
+        )
         if isinstance(loss, Squared):
             assert (
-                apart(lazy(X, real, weights, *terms), eager.learn(X, real, weights, *terms))
+                relative_difference(
+                    lazy(X, real, weights, *terms), eager.learn(X, real, weights, *terms)
+                )
                 <= TOLERANCE
             )
 
@@ -246,9 +255,9 @@ def test_weights_and_signs_of_columns(interpreted, rule, average, lazy_state):
         y = np.ascontiguousarray(y)
         columns = np.array([column_weights, signs])
         wanted = eager.learn(X, y, weights, *terms, columns=columns)
-        found = lazy(X, y, weights, *terms, columns=columns)
-        assert apart(found, wanted) <= TOLERANCE, terms
-        assert (found[0] * signs >= 0.0).all()
+        differing = lazy(X, y, weights, *terms, columns=columns)
+        assert relative_difference(differing, wanted) <= TOLERANCE, terms
+        assert (differing[0] * signs >= 0.0).all()
         count += 1
     assert count >= 10
 
@@ -266,7 +275,7 @@ def test_offsets(interpreted, rule, loss):
         coded = EncodedTargets(np.ascontiguousarray(y), offset=offset)
         engine.learn(tiny.trusted(X), coded, weights)
         wanted = eager.learn(X, y, weights, *terms, offset=offset)
-        assert apart((engine.weights(), engine.intercepts()), wanted) <= TOLERANCE
+        assert relative_difference((engine.weights(), engine.intercepts()), wanted) <= TOLERANCE
 
 
 def test_no_step_before_the_first_row(interpreted):

@@ -1,12 +1,14 @@
-"""The limits of the border: numbers that are too large are refused by place, those too small count
-as 0, in all forms and in chunks.
+"""Limits of magnitudes: numbers that are too large are refused with their position, tiny ones count
+as 0.
+
+This holds for all forms of rows and in chunks.
 """
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import tiny
-from odd import quick, takes_classes, weighed
+from odd import quick, takes_classes, takes_weights
 from registry import ESTIMATORS, STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
@@ -33,7 +35,7 @@ FORMS = {
     "csc": sp.csc_array,
 }
 TAKES = {"matrix": take_matrix, "blocks": take_blocks, "columns": take_columns}
-WAYS = pytest.mark.parametrize("take", TAKES)
+TAKERS = pytest.mark.parametrize("take", TAKES)
 CONTAINERS = pytest.mark.parametrize("form", FORMS)
 PREDICTORS = [cls for cls in ESTIMATORS if hasattr(cls, "predict")]
 
@@ -48,7 +50,7 @@ def with_cell(value, at=(7, 2)):
     return table
 
 
-def plain(rows):
+def as_dense(rows):
     """Whatever the border hands on, as a dense array."""
     rows = rows.scipy() if hasattr(rows, "scipy") else rows
     return rows.toarray() if sp.issparse(rows) else rows
@@ -56,42 +58,44 @@ def plain(rows):
 
 # --------------------------------------------------------------------------- X
 @CONTAINERS
-@WAYS
+@TAKERS
 @pytest.mark.parametrize("value", [1.1e50, -1e160, 1.7e308])
 def test_a_number_too_large_is_refused_with_its_place_and_the_way_out(form, take, value):
-    with pytest.raises(ValueError, match=r"^X .*row 7, column 2.*1e\+50.*MaxAbsScaler") as said:
+    with pytest.raises(ValueError, match=r"^X .*row 7, column 2.*1e\+50.*MaxAbsScaler") as caught:
         TAKES[take](FOBOSClassifier(), FORMS[form](with_cell(value)), reset=True)
-    assert f"{value:g}" in str(said.value)
+    assert f"{value:g}" in str(caught.value)
 
 
 @CONTAINERS
-@WAYS
+@TAKERS
 @pytest.mark.parametrize("value", [9e-51, -1e-160, 5e-324, -0.0])
 def test_a_number_too_small_counts_as_zero(form, take, value):
-    given = FORMS[form](with_cell(value))
-    assert np.array_equal(plain(TAKES[take](FOBOSClassifier(), given, reset=True)), with_cell(0.0))
-    assert np.array_equal(given.toarray() if sp.issparse(given) else given, with_cell(value)), (
-        "the user's array was changed"
+    user_rows = FORMS[form](with_cell(value))
+    assert np.array_equal(
+        as_dense(TAKES[take](FOBOSClassifier(), user_rows, reset=True)), with_cell(0.0)
     )
+    assert np.array_equal(
+        user_rows.toarray() if sp.issparse(user_rows) else user_rows, with_cell(value)
+    ), "the user's array was changed"
 
 
 @CONTAINERS
-@WAYS
+@TAKERS
 def test_the_limits_themselves_are_let_through(form, take):
     for value in (LARGEST, -LARGEST, SMALLEST, -SMALLEST):
-        table = plain(TAKES[take](FOBOSClassifier(), FORMS[form](with_cell(value)), reset=True))
+        table = as_dense(TAKES[take](FOBOSClassifier(), FORMS[form](with_cell(value)), reset=True))
         assert np.array_equal(table, with_cell(value))
 
 
 @CONTAINERS
-@WAYS
+@TAKERS
 def test_nothing_but_small_numbers_is_refused_in_a_fit_and_zeros_in_a_prediction(form, take):
-    model, given = FOBOSClassifier(), FORMS[form](X * 1e-160)
+    model, user_rows = FOBOSClassifier(), FORMS[form](X * 1e-160)
     with pytest.raises(ValueError, match=r"X .*e-160.*MaxAbsScaler"):
-        TAKES[take](model, given, reset=True)
+        TAKES[take](model, user_rows, reset=True)
     TAKES[take](model, FORMS[form](X), reset=True)
-    assert not plain(TAKES[take](model, given, reset=False)).any()
-    assert not plain(TAKES[take](model, FORMS[form](0.0 * X), reset=True)).any()
+    assert not as_dense(TAKES[take](model, user_rows, reset=False)).any()
+    assert not as_dense(TAKES[take](model, FORMS[form](0.0 * X), reset=True)).any()
 
 
 @pytest.mark.parametrize(
@@ -100,11 +104,11 @@ def test_nothing_but_small_numbers_is_refused_in_a_fit_and_zeros_in_a_prediction
 def test_float32_is_let_through_as_far_as_it_reaches_and_its_negative_zeros_are_zeros(form):
     table = X.astype(np.float32)
     table[0, :3], table[1, :2], table[2, :2] = (3e38, -3e38, 1e-45), -0.0, 0.0
-    given = form(np.where(table == 0.0, np.float32(1.0), table))
-    stored = given.data if sp.issparse(given) else given
+    user_rows = form(np.where(table == 0.0, np.float32(1.0), table))
+    stored = user_rows.data if sp.issparse(user_rows) else user_rows
     stored[stored == 1.0] = -0.0
-    rows = take_matrix(FOBOSClassifier(), given, reset=True)
-    assert np.array_equal(plain(rows), table)
+    rows = take_matrix(FOBOSClassifier(), user_rows, reset=True)
+    assert np.array_equal(as_dense(rows), table)
     assert rows.data.all()
 
 
@@ -116,7 +120,7 @@ def test_duplicates_are_summed_before_they_are_looked_at():
     with pytest.raises(ValueError, match=r"X holds 1.2e\+50 in row 0, column 1"):
         take_matrix(FOBOSClassifier(), rows, reset=True)
     rows.data[:2] = 1.0, -0.5
-    assert plain(take_matrix(FOBOSClassifier(), rows, reset=True)).tolist() == [
+    assert as_dense(take_matrix(FOBOSClassifier(), rows, reset=True)).tolist() == [
         [0.0, 0.5],
         [1.2e-50, 0.0],
     ]
@@ -154,7 +158,7 @@ def test_chunks_of_small_numbers_give_the_bits_of_the_whole(cls):
 
 
 # --------------------------------------------------------------------------- weights and targets
-@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if weighed(cls)])
+@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if takes_weights(cls)])
 def test_weights_too_large_and_all_too_small_are_refused(cls):
     model, loads = quick(cls), np.ones(N)
     loads[4] = 1e51

@@ -1,5 +1,6 @@
-"""One row at a time, through `tamis.live`: the bits of `partial_fit` of the same row, for every
-online model; what is refused changes nothing.
+"""Single rows through `tamis.live` give the bits of `partial_fit`, for every online model.
+
+A refused row changes nothing.
 """
 
 import numpy as np
@@ -23,13 +24,13 @@ SERVED = [
     for cls in ESTIMATORS
     if issubclass(cls, LinearStream) and cls._lives and hasattr(cls, "partial_fit")
 ]
-KNOWN = {"random_state": 0}
+SEED = {"random_state": 0}
 
 
-def targets(cls, many=False):
+def targets(cls, multi_output=False):
     if is_classifier(cls()):
-        return THREE if many else TWO
-    return tiny.numbers(X, 3 if many else 1)
+        return THREE if multi_output else TWO
+    return tiny.numbers(X, 3 if multi_output else 1)
 
 
 def entries(i):
@@ -41,17 +42,17 @@ def entries(i):
 def by_rows(model, y, weights=None, **more):
     """The model after `partial_fit` of one row after the other."""
     for i in range(N):
-        given = {} if weights is None else {"sample_weight": weights[i : i + 1]}
+        weight_argument = {} if weights is None else {"sample_weight": weights[i : i + 1]}
         named = more if i == 0 else {}
-        quiet(model.partial_fit, ROWS[[i]], y[i : i + 1], **given, **named)
+        quiet(model.partial_fit, ROWS[[i]], y[i : i + 1], **weight_argument, **named)
     return model
 
 
-def lived(service, y, weights=None, rows=range(N)):
+def learn_by_service(service, y, weights=None, rows=range(N)):
     """The model after the same rows in service."""
     for i in rows:
-        given = () if weights is None else (float(weights[i]),)
-        quiet(service.learn, *entries(i), y[i], *given)
+        weight_argument = () if weights is None else (float(weights[i]),)
+        quiet(service.learn, *entries(i), y[i], *weight_argument)
     return service.model
 
 
@@ -73,9 +74,9 @@ def test_the_law_sees_models():
 def test_one_output(cls, weights):
     y = targets(cls)
     more = {"classes": [0, 1]} if is_classifier(cls()) else {}
-    service = quiet(tamis.live, cls(**KNOWN), n_features=P, **more)
-    model = lived(service, y, weights)
-    assert_same(by_rows(cls(**KNOWN), y, weights, **more), model)
+    service = quiet(tamis.live, cls(**SEED), n_features=P, **more)
+    model = learn_by_service(service, y, weights)
+    assert_same(by_rows(cls(**SEED), y, weights, **more), model)
     for i in (0, 3, N // 3):
         scores = model.decision_function if is_classifier(model) else model.predict
         assert service.score(*entries(i)) == scores(ROWS[[i]])[0]
@@ -85,12 +86,12 @@ def test_one_output(cls, weights):
 @pytest.mark.parametrize("cls", SERVED)
 def test_several_outputs(cls):
     """Classes; and targets a row, where a model that was begun knows how many."""
-    y = targets(cls, many=True)
+    y = targets(cls, multi_output=True)
     more = {"classes": [0, 1, 2]} if is_classifier(cls()) else {}
-    begun = quiet(cls(**KNOWN).partial_fit, ROWS[:1], y[:1], **more)
-    service = tamis.live(begun)
-    model = lived(service, y, rows=range(1, N))
-    assert_same(by_rows(cls(**KNOWN), y, **more), model)
+    started = quiet(cls(**SEED).partial_fit, ROWS[:1], y[:1], **more)
+    service = tamis.live(started)
+    model = learn_by_service(service, y, rows=range(1, N))
+    assert_same(by_rows(cls(**SEED), y, **more), model)
     for i in (0, 3, N // 3):
         scores = model.decision_function if is_classifier(model) else model.predict
         assert np.array_equal(service.score(*entries(i)), scores(ROWS[[i]])[0])
@@ -98,30 +99,30 @@ def test_several_outputs(cls):
 
 
 @pytest.mark.parametrize("cls", [cls for cls in SERVED if "class_weight" in cls().get_params()])
-@pytest.mark.parametrize("given", ["balanced", {1: 2.5}], ids=str)
-@pytest.mark.parametrize("many", [False, True], ids=["two", "three"])
-def test_weights_of_classes(cls, given, many):
-    y = targets(cls, many)
+@pytest.mark.parametrize("weights_of_classes", ["balanced", {1: 2.5}], ids=str)
+@pytest.mark.parametrize("multi_output", [False, True], ids=["two", "three"])
+def test_weights_of_classes(cls, weights_of_classes, multi_output):
+    y = targets(cls, multi_output)
     more = {"classes": np.unique(y)}
-    model = cls(class_weight=given, **KNOWN)
-    model = lived(quiet(tamis.live, model, n_features=P, **more), y, W)
-    assert_same(by_rows(cls(class_weight=given, **KNOWN), y, W, **more), model)
+    model = cls(class_weight=weights_of_classes, **SEED)
+    model = learn_by_service(quiet(tamis.live, model, n_features=P, **more), y, W)
+    assert_same(by_rows(cls(class_weight=weights_of_classes, **SEED), y, W, **more), model)
 
 
 @pytest.mark.parametrize("cls", SERVED)
 def test_without_intercept_and_after_a_fit(cls):
     y = targets(cls)
-    given = {**KNOWN, "fit_intercept": False, "max_iter": 2, "tol": None}
-    one, other = (quiet(cls(**given).fit, ROWS[:9], y[:9]) for _ in range(2))
-    assert_same(by_rows(one, y), lived(tamis.live(other), y))
+    weight_argument = {**SEED, "fit_intercept": False, "max_iter": 2, "tol": None}
+    one, other = (quiet(cls(**weight_argument).fit, ROWS[:9], y[:9]) for _ in range(2))
+    assert_same(by_rows(one, y), learn_by_service(tamis.live(other), y))
 
 
 @pytest.mark.parametrize("cls", [cls for cls in SERVED if "grow" in cls().get_params()])
 def test_growing_models(cls):
     """Columns, and classes, as they come; a model that nobody has begun."""
-    y = targets(cls, many=is_classifier(cls()))
-    model, width = cls(grow=True, **KNOWN), 0
-    service = tamis.live(cls(grow=True, **KNOWN))
+    y = targets(cls, multi_output=is_classifier(cls()))
+    model, width = cls(grow=True, **SEED), 0
+    service = tamis.live(cls(grow=True, **SEED))
     for i in range(N):
         indices, values = entries(i)
         if not width and not len(indices):
@@ -138,14 +139,14 @@ def test_the_order_of_a_row_is_kept(cls):
     """Loops need no order: they read what they are given."""
     y = targets(cls)
     more = {"classes": [0, 1]} if is_classifier(cls()) else {}
-    service = quiet(tamis.live, cls(**KNOWN), n_features=P, **more)
-    other = quiet(tamis.live, cls(**KNOWN), n_features=P, **more)
+    service = quiet(tamis.live, cls(**SEED), n_features=P, **more)
+    other = quiet(tamis.live, cls(**SEED), n_features=P, **more)
     for i in range(N):
         indices, values = entries(i)
         quiet(service.learn, indices[::-1], values[::-1], y[i])
         quiet(other.learn, indices[::-1].tolist(), values[::-1].tolist(), y[i])
     tiny.assert_same(service.model, other.model, X)
-    shown, sorted_ = tiny.shown(service.model, X), tiny.shown(by_rows(cls(**KNOWN), y, **more), X)
+    shown, sorted_ = tiny.shown(service.model, X), tiny.shown(by_rows(cls(**SEED), y, **more), X)
     for name, value in shown.items():
         np.testing.assert_allclose(value, sorted_[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
@@ -169,16 +170,16 @@ BAD = {
 def test_what_is_refused_changes_nothing(cls):
     y = targets(cls)
     more = {"classes": [0, 1]} if is_classifier(cls()) else {}
-    service = quiet(tamis.live, cls(**KNOWN), n_features=P, **more)
+    service = quiet(tamis.live, cls(**SEED), n_features=P, **more)
     for i in range(N):
-        for said, row in BAD.items():
-            with pytest.raises((ValueError, TypeError), match=said):
+        for message, row in BAD.items():
+            with pytest.raises((ValueError, TypeError), match=message):
                 service.learn(*row, y[i])
-            with pytest.raises((ValueError, TypeError), match=said):
+            with pytest.raises((ValueError, TypeError), match=message):
                 service.score(*row)
         with pytest.raises(ValueError, match="sample_weight"):
             service.learn(*entries(i), y[i], -1.0)
         with pytest.raises((ValueError, TypeError), match=r"classes_|convert|string"):
             service.learn(*entries(i), "nobody")
         quiet(service.learn, *entries(i), y[i])
-    assert_same(by_rows(cls(**KNOWN), y, **more), service.model)
+    assert_same(by_rows(cls(**SEED), y, **more), service.model)

@@ -1,6 +1,4 @@
-"""Laws of losses: the slope is the value's, 0 lies at the kinks' minimum, the bend bounds the
-curvature.
-"""
+"""Losses: the gradient is the derivative, 0 at a kink that is the minimum, the bound holds."""
 
 import itertools
 import math
@@ -26,16 +24,16 @@ def domain(loss):
     return [target for target in TARGETS if accepts(target)]
 
 
-def least(loss, target):
+def lowest(loss, target):
     """The least value of a loss; of one without a conjugate 0."""
     return -loss.conjugate(0.0, target) if hasattr(loss, "conjugate") else 0.0
 
 
-def jumps(loss, target):
+def find_kinks(loss, target):
     """Scores at which the slope jumps or bends, by bisection of a change that does not shrink with
     the interval.
     """
-    found = []
+    scores = []
     for low, high in itertools.pairwise(SCORES):
         a, b = low, high
         for _ in range(60):
@@ -47,14 +45,14 @@ def jumps(loss, target):
                 else (middle, b)
             )
         if abs(loss.gradient(b, target) - loss.gradient(a, target)) > 0.05:
-            found.append(b)
-    return found
+            scores.append(b)
+    return scores
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_slope_is_the_derivative_of_value(loss):
     for target in domain(loss):
-        kinks = jumps(loss, target)
+        kinks = find_kinks(loss, target)
         for score in SCORES:
             if any(abs(score - kink) < 2 * H for kink in kinks):
                 continue
@@ -69,18 +67,18 @@ def test_slope_is_the_derivative_of_value(loss):
 def test_value_is_convex_and_never_below_the_least(loss):
     for target in domain(loss):
         values = np.array([loss.value(score, target) for score in SCORES])
-        slopes = np.array([loss.gradient(score, target) for score in SCORES])
-        assert (values >= least(loss, target) - 1e-12).all()
-        assert (np.diff(slopes) >= -1e-15).all()
+        derivatives = np.array([loss.gradient(score, target) for score in SCORES])
+        assert (values >= lowest(loss, target) - 1e-12).all()
+        assert (np.diff(derivatives) >= -1e-15).all()
         # The tangent at every score lies under the value at every other.
-        tangents = values[:, None] + slopes[:, None] * (SCORES[None, :] - SCORES[:, None])
+        tangents = values[:, None] + derivatives[:, None] * (SCORES[None, :] - SCORES[:, None])
         assert (tangents <= values[None, :] + 1e-9).all()
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
     for target in domain(loss):
-        for kink in jumps(loss, target):
+        for kink in find_kinks(loss, target):
             for score in (
                 kink,
                 np.nextafter(kink, -math.inf),
@@ -91,12 +89,12 @@ def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
                     loss.gradient(score - 1e-4, target),
                     loss.gradient(score + 1e-4, target),
                 )
-                slope = loss.gradient(score, target)
-                assert left - 1e-12 <= slope <= right + 1e-12
-                at_minimum = loss.value(score, target) == least(loss, target)
+                derivative = loss.gradient(score, target)
+                assert left - 1e-12 <= derivative <= right + 1e-12
+                at_minimum = loss.value(score, target) == lowest(loss, target)
                 if at_minimum:
                     assert left <= 0.0 <= right
-                    assert slope == 0.0
+                    assert derivative == 0.0
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -104,9 +102,9 @@ def test_the_bound_of_the_second_derivative_holds(loss):
     """And a loss has a kink exactly where it says that it is not smooth."""
     bound = loss.hessian_bound()
     for target in domain(loss):
-        slopes = np.array([loss.gradient(score, target) for score in SCORES])
-        curvature = np.diff(slopes) / np.diff(SCORES)
-        assert bool(jumps(loss, target)) == (not is_smooth(loss))
+        derivatives = np.array([loss.gradient(score, target) for score in SCORES])
+        curvature = np.diff(derivatives) / np.diff(SCORES)
+        assert bool(find_kinks(loss, target)) == (not is_smooth(loss))
         if math.isfinite(bound):
             assert (curvature <= bound * (1 + 1e-9)).all()
             assert curvature.max() > 0.9 * bound, "the bound is loose"
@@ -123,9 +121,9 @@ def test_far_scores_neither_overflow_nor_give_nan(loss):
 def test_the_kinks_that_are_known_are_found():
     from tamis.terms import EpsilonInsensitive, Hinge, Logistic
 
-    assert jumps(Hinge(1.0), 1.0) == pytest.approx([1.0])
-    assert jumps(EpsilonInsensitive(0.1), 1.0) == pytest.approx([0.9, 1.1])
-    assert jumps(Logistic(), 1.0) == []
+    assert find_kinks(Hinge(1.0), 1.0) == pytest.approx([1.0])
+    assert find_kinks(EpsilonInsensitive(0.1), 1.0) == pytest.approx([0.9, 1.1])
+    assert find_kinks(Logistic(), 1.0) == []
     assert Hinge(1.0).gradient(1.0, 1.0) == 0.0  # strict at the kink (methods/online.md, section 1)
     assert Hinge(1.0).gradient(np.nextafter(1.0, 0.0), 1.0) == -1.0
 
@@ -138,8 +136,8 @@ def test_slope_and_value_together_are_slope_and_value(loss):
             loss.gradient(0.0, target), rel=1e-15
         )
         for score in SCORES[::7]:
-            slope, cost, factor = gradient_and_log_terms(loss, score, target)
-            assert slope == loss.gradient(score, target)
+            derivative, cost, factor = gradient_and_log_terms(loss, score, target)
+            assert derivative == loss.gradient(score, target)
             assert cost + math.log(factor) == pytest.approx(
                 loss.value(score, target), rel=1e-12, abs=1e-15
             )
@@ -150,12 +148,12 @@ def test_slope_and_value_together_are_slope_and_value(loss):
 def test_conjugate_is_the_supremum_of_lines_less_the_value(loss):
     for target in domain(loss):
         for score in SCORES[::20]:
-            slope = loss.gradient(score, target)
-            tight = slope * score - loss.value(score, target)
-            assert loss.conjugate(slope, target) == pytest.approx(tight, abs=1e-9)
+            derivative = loss.gradient(score, target)
+            tight = derivative * score - loss.value(score, target)
+            assert loss.conjugate(derivative, target) == pytest.approx(tight, abs=1e-9)
             for other in SCORES[::20]:
-                line = slope * other - loss.value(other, target)
-                assert line <= loss.conjugate(slope, target) + 1e-9
+                line = derivative * other - loss.value(other, target)
+                assert line <= loss.conjugate(derivative, target) + 1e-9
 
 
 @pytest.mark.parametrize("loss", [t for t in LOSSES if hasattr(t, "inverse_link")], ids=repr)
@@ -187,12 +185,12 @@ def test_the_implicit_gradient_is_that_of_the_score_it_leads_to(loss, rate):
     for target in (*domain(loss), 0.0, 3.0, 2e4):
         for score in (-40.0, -3.0, 0.0, 0.7, 9.0, 25.0, 45.0):
             explicit = loss.gradient(score, target)
-            slope = loss.implicit_gradient(score, target, rate, explicit)
-            reached = score - rate * slope
-            assert loss.gradient(reached - 1e-6, target) <= slope + 1e-12
-            assert loss.gradient(reached + 1e-6, target) >= slope - 1e-12
+            derivative = loss.implicit_gradient(score, target, rate, explicit)
+            reached = score - rate * derivative
+            assert loss.gradient(reached - 1e-6, target) <= derivative + 1e-12
+            assert loss.gradient(reached + 1e-6, target) >= derivative - 1e-12
             # It is between the explicit one and 0.
-            assert min(explicit, 0.0) - 1e-9 <= slope <= max(explicit, 0.0) + 1e-9
+            assert min(explicit, 0.0) - 1e-9 <= derivative <= max(explicit, 0.0) + 1e-9
             assert loss.implicit_gradient(score, target, 0.0, explicit) == explicit
 
 

@@ -1,6 +1,4 @@
-"""Manners of terms: equality, hash, repr, pickling, digests; and the sizes of steps against their
-formulas.
-"""
+"""Terms: equality, hash, repr, pickling, digests; step sizes against their formulas."""
 
 import copy
 import math
@@ -74,7 +72,7 @@ def test_copies_are_equal_and_hash_alike(term):
         assert hash(again) == hash(term)
         assert type(again) is type(term)
     assert code_digests.is_term(term)
-    assert not code_digests.is_foreign(term)
+    assert not code_digests.is_user_defined(term)
 
 
 @pytest.mark.parametrize("term", TERMS, ids=repr)
@@ -108,12 +106,12 @@ def test_names_give_the_terms_and_log_loss_is_logistic():
     assert NAMED_LOSSES["log_loss"] == NAMED_LOSSES["logistic"] == Logistic()
 
 
-@pytest.mark.parametrize("given", [1.0, 0, True, np.float64(2.0), (1.0,), None, Hinge])
-def test_what_is_no_term_is_refused_with_a_sentence(given):
+@pytest.mark.parametrize("user_value", [1.0, 0, True, np.float64(2.0), (1.0,), None, Hinge])
+def test_what_is_no_term_is_refused_with_a_sentence(user_value):
     with pytest.raises(
-        (TypeError, ValueError), match=rf"'loss' parameter .*'hinge'.*{re.escape(repr(given))}"
+        (TypeError, ValueError), match=rf"'loss' parameter .*'hinge'.*{re.escape(repr(user_value))}"
     ):
-        take_term("loss", given, NAMED_LOSSES, ("value",))
+        take_term("loss", user_value, NAMED_LOSSES, ("value",))
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
@@ -163,9 +161,9 @@ def test_every_number_outside_its_rule_is_refused_by_name(cls, field, rules):
     assert rules, "a field says what it takes"
     for value in outside(rules):
         term = with_field(cls, field, value)
-        for given in (term, Averaged(term)):
+        for user_value in (term, Averaged(term)):
             with pytest.raises(ValueError, match=rf"'x' .*{cls.__qualname__}\(") as refused:
-                take_term("x", given, {}, ())
+                take_term("x", user_value, {}, ())
             assert f"{field} must be {'one of' if isinstance(rules[0], tuple) else rules[0]}" in (
                 str(refused.value)
             )
@@ -173,7 +171,7 @@ def test_every_number_outside_its_rule_is_refused_by_name(cls, field, rules):
 
 
 @pytest.mark.parametrize(
-    ("model", "given"),
+    ("model", "user_value"),
     [
         (OnlineRegressor, {"loss": Huber(delta=-1)}),
         (OnlineRegressor, {"penalty": L1(l1=-1)}),
@@ -184,10 +182,10 @@ def test_every_number_outside_its_rule_is_refused_by_name(cls, field, rules):
         (GroupLassoRegressor, {"loss": Huber(delta=-1)}),
     ],
 )
-def test_estimators_refuse_such_terms(model, given):
-    (name,) = given
+def test_estimators_refuse_such_terms(model, user_value):
+    (name,) = user_value
     with pytest.raises(ValueError, match=rf"'{name}' .* must be >"):
-        model(**given).fit(np.eye(3), np.arange(3.0))
+        model(**user_value).fit(np.eye(3), np.arange(3.0))
 
 
 def test_a_users_term_says_its_own_rules():
@@ -235,9 +233,9 @@ def test_a_term_needs_a_field():
 
 def test_terms_from_outside_are_foreign_also_inside_others():
     foreign = make(FIRST)()
-    assert code_digests.is_foreign(foreign)
-    assert code_digests.is_foreign(Averaged(foreign))
-    assert not code_digests.is_foreign(Averaged(Descent()))
+    assert code_digests.is_user_defined(foreign)
+    assert code_digests.is_user_defined(Averaged(foreign))
+    assert not code_digests.is_user_defined(Averaged(Descent()))
 
 
 def test_every_method_of_a_shipped_term_is_known():
@@ -247,13 +245,13 @@ def test_every_method_of_a_shipped_term_is_known():
     bookkeeping = {"columns", "signs", "objection", "subdiff_distance", "weighs", "adapts"}
     bookkeeping |= {"takes_any_step", "is_quadratic", "has_l1", "accepts"}
     for cls in CLASSES:
-        own = {
+        term_methods = {
             name
             for name, value in vars(cls).items()
             if callable(value) and not name.startswith("_")
         }
-        own -= {"count", "index"}
-        assert own - bookkeeping <= set(_jit.TERM_METHODS), cls
+        term_methods -= {"count", "index"}
+        assert term_methods - bookkeeping <= set(_jit.TERM_METHODS), cls
 
 
 # --------------------------------------------------------------------------- steps

@@ -1,6 +1,4 @@
-"""Laws over all public models: scikit-learn's common tests, purity, repeatability, threads,
-symmetry, agreement of outputs.
-"""
+"""All public models: scikit-learn's checks, purity, repeatability, threads, symmetry, outputs."""
 
 import copy
 import pickle
@@ -26,10 +24,10 @@ Y = (tiny.signs(X) > 0).astype(int)
 THREE = tiny.classes(N)
 
 
-def targets(model, many=False):
+def targets(model, multi_output=False):
     if is_classifier(model):
-        return THREE if many else Y
-    return tiny.numbers(X, 3 if many else 1)
+        return THREE if multi_output else Y
+    return tiny.numbers(X, 3 if multi_output else 1)
 
 
 # --------------------------------------------------------------------------- scikit-learn
@@ -56,9 +54,9 @@ def test_only_the_two_weight_equivalence_checks_may_fail():
 
 # --------------------------------------------------------------------------- purity
 @pytest.mark.parametrize("cls", STREAMS)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_predictions_are_pure(cls, many):
-    model = quiet(cls(random_state=0, max_iter=2, tol=None).fit, X, targets(cls(), many))
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
+def test_predictions_are_pure(cls, multi_output):
+    model = quiet(cls(random_state=0, max_iter=2, tol=None).fit, X, targets(cls(), multi_output))
     before = pickle.dumps(model)
     for name in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
         if hasattr(model, name):
@@ -94,8 +92,10 @@ def test_parameters_are_kept_as_given(cls):
 
 @pytest.mark.parametrize("cls", STREAMS)
 def test_predictions_come_from_the_weights_shown(cls):
-    for many in (False, True):
-        model = quiet(cls(random_state=0, max_iter=3, tol=None).fit, X, targets(cls(), many))
+    for multi_output in (False, True):
+        model = quiet(
+            cls(random_state=0, max_iter=3, tol=None).fit, X, targets(cls(), multi_output)
+        )
         scores = model.decision_function(X) if is_classifier(model) else model.predict(X)
         by_hand = X @ np.atleast_2d(model.coef_).T + model.intercept_
         assert scores.reshape(N, -1) == pytest.approx(by_hand, rel=1e-12, abs=1e-12)
@@ -105,7 +105,7 @@ def test_predictions_come_from_the_weights_shown(cls):
         if is_classifier(model):
             wanted = (
                 model.classes_[scores.argmax(axis=1)]
-                if many
+                if multi_output
                 else model.classes_[(scores > 0).astype(int)]
             )
             assert np.array_equal(model.predict(X), wanted)
@@ -140,7 +140,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_another_order(cls):
 def test_threads_do_not_change_the_bits(cls):
     if "n_jobs" not in cls().get_params():
         return
-    y = targets(cls(), many=True)
+    y = targets(cls(), multi_output=True)
     one = quiet(cls(random_state=0, max_iter=3, tol=None).fit, X, y)
     for n_jobs in (1, 2, 3, 7, -1):
         tiny.assert_same(
@@ -190,13 +190,16 @@ def test_permuted_columns_permute_the_weights(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-def test_positive_models_have_no_negative_weight(interpreted, cls, many, average):
+def test_positive_models_have_no_negative_weight(interpreted, cls, multi_output, average):
     if average and "average" not in cls().get_params():
         return
-    given, y = {"positive": True, **({"average": True} if average else {})}, targets(cls(), many)
-    models = [quiet(one_pass(cls, **given).fit, rows, y) for rows in (X, -X)]
+    options, y = (
+        {"positive": True, **({"average": True} if average else {})},
+        targets(cls(), multi_output),
+    )
+    models = [quiet(one_pass(cls, **options).fit, rows, y) for rows in (X, -X)]
     assert all((model.coef_ >= 0.0).all() for model in models)
     assert any(model.coef_.any() for model in models)  # whichever way the columns point
 
@@ -221,11 +224,14 @@ def test_several_targets_are_separate_regressions(cls):
     together.
     """
     strength = "gravity" if "gravity" in cls().get_params() else "alpha"
-    given = {strength: 0.01, **({"eta": 0.05} if "eta" in cls().get_params() else {"gamma": 20.0})}
+    options = {
+        strength: 0.01,
+        **({"eta": 0.05} if "eta" in cls().get_params() else {"gamma": 20.0}),
+    }
     targets_3 = tiny.numbers(X, 3)
-    together = quiet(one_pass(cls, **given).fit, X, targets_3)
+    together = quiet(one_pass(cls, **options).fit, X, targets_3)
     for k in range(3):
-        alone = quiet(one_pass(cls, **given).fit, X, targets_3[:, k])
+        alone = quiet(one_pass(cls, **options).fit, X, targets_3[:, k])
         assert np.array_equal(together.coef_[k], alone.coef_)
         assert together.intercept_[k] == alone.intercept_[0]
         assert np.array_equal(together.predict(X)[:, k], alone.predict(X))
@@ -247,10 +253,10 @@ def test_several_targets_are_separate_regressions_whatever_the_rule(interpreted,
     """Under an insensitive loss some outputs take a step at a row and others do not."""
     rows = tiny.matrix(200, 7, seed=5)
     targets_3 = tiny.numbers(rows, 3, seed=5)
-    given = {"loss": loss, "alpha": 0.01, "eta": 0.05, **parameters}
-    together = quiet(one_pass(OnlineRegressor, **given).fit, rows, targets_3)
+    options = {"loss": loss, "alpha": 0.01, "eta": 0.05, **parameters}
+    together = quiet(one_pass(OnlineRegressor, **options).fit, rows, targets_3)
     for k in range(3):
-        alone = quiet(one_pass(OnlineRegressor, **given).fit, rows, targets_3[:, k])
+        alone = quiet(one_pass(OnlineRegressor, **options).fit, rows, targets_3[:, k])
         assert np.array_equal(together.coef_[k], alone.coef_)
         assert together.intercept_[k] == alone.intercept_[0]
 

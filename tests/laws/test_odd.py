@@ -1,7 +1,4 @@
-"""Odd inputs, over all models: a finite model, or an error that says what is wrong.
-
-Nothing else.
-"""
+"""Unusual inputs: every model gives a finite fit or a clear error."""
 
 import faulthandler
 import traceback
@@ -11,12 +8,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from odd import EXPLAINED, FULL, INPUTS, concerns, quick
+from odd import EXPLAINED, FULL, INPUTS, quick, reaches
 from registry import ESTIMATORS
 from sklearn.exceptions import NotFittedError
 
 BOUND = 120.0  # seconds; a case takes some hundredths of one, once its loops are compiled
-ASKED = (
+METHODS = (
     "predict",
     "decision_function",
     "predict_proba",
@@ -54,7 +51,7 @@ def numbers_of(name, value):
         yield name, np.asarray(value)
 
 
-def shown(model):
+def fitted_attributes(model):
     """Every public attribute of a fit."""
     for name in sorted(
         n for n in {*vars(model), *dir(type(model))} if n.endswith("_") and not n.startswith("_")
@@ -68,23 +65,23 @@ def shown(model):
 def answers(model, tables):
     """All that the model says of some rows."""
     for X in tables:
-        for name in ASKED:
+        for name in METHODS:
             if hasattr(model, name):
                 yield f"{name} of {X.shape[0]} rows", getattr(model, name)(X)
 
 
-def wild(model, X, warned):
+def non_finite(model, X, warned):
     """What is not finite, of all that the model shows and says; a warning may have said so of an
     attribute.
     """
     ordinary = FULL[:, : X.shape[1]]
-    for name, value in (*shown(model), *answers(model, (X, ordinary))):
-        told = any(
+    for name, value in (*fitted_attributes(model), *answers(model, (X, ordinary))):
+        is_explained = any(
             word in sentence and name in sentence for sentence in warned for word in ("nan", "inf")
         )
         for path, numbers in numbers_of(name, value):
             if (
-                not told
+                not is_explained
                 and not np.isfinite(numbers).all()
                 and not any(f"[{word!r}]" in path for word in EXPLAINED)
             ):
@@ -95,7 +92,7 @@ def says_what_is_wrong(error) -> bool:
     """Whether an error is a sentence about the user's data, and not one met by accident inside."""
     raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
     ours = type(error) in (ValueError, FloatingPointError) and any(
-        f"/{place}/" in raised_in for place in ("tamis", "sklearn")
+        f"/{package}/" in raised_in for package in ("tamis", "sklearn")
     )
     # No input holds a nan or an infinity: who finds one has met its own.
     return (
@@ -105,7 +102,7 @@ def says_what_is_wrong(error) -> bool:
     )
 
 
-def complaint(cls, odd):
+def find_fault(cls, case):
     """What a model does wrong on an input, or nothing."""
     model = quick(cls)
     with bounded(), warnings.catch_warnings(record=True) as caught:
@@ -113,18 +110,18 @@ def complaint(cls, odd):
         warnings.simplefilter("error", RuntimeWarning)
         try:
             model.fit(
-                odd.X,
-                odd.targets(model),
-                **({} if odd.weights is None else {"sample_weight": odd.weights}),
+                case.X,
+                case.targets(model),
+                **({} if case.weights is None else {"sample_weight": case.weights}),
             )
         except Exception as error:
             return None if says_what_is_wrong(error) else f"fit raised {error!r}"
-        return "; ".join(wild(model, odd.X, [str(one.message) for one in caught])) or None
+        return "; ".join(non_finite(model, case.X, [str(one.message) for one in caught])) or None
 
 
-CASES = [(cls, name) for cls in ESTIMATORS for name in INPUTS if concerns(name, cls)]
+CASES = [(cls, name) for cls in ESTIMATORS for name in INPUTS if reaches(name, cls)]
 
 
 @pytest.mark.parametrize(("cls", "name"), CASES)
 def test_odd_inputs_give_a_finite_model_or_a_sentence(cls, name):
-    assert complaint(cls, INPUTS[name]) is None
+    assert find_fault(cls, INPUTS[name]) is None

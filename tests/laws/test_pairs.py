@@ -1,4 +1,4 @@
-"""Which terms go together: what is valid fits, what is not is refused early, with the reason."""
+"""Combinations of terms: valid ones fit, others are refused early with the reason."""
 
 import numpy as np
 import pytest

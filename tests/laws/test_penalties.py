@@ -1,6 +1,4 @@
-"""Laws of penalties: prox against a grid, distance 0 exactly at its fixed points, and the lazy form
-against the eager one.
-"""
+"""Penalties: prox against a grid, distance 0 at its fixed points, lazy form against eager form."""
 
 import math
 
@@ -39,11 +37,16 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty):
         if math.isinf(penalty.value(w)):
             continue
         l1, l2 = penalty.rates()
-        for slope in (-2.0, -l1, -l1 / 2, 0.0, l1 / 2, l1, -math.copysign(l1, w) - l2 * w, 0.7):
-            moved = abs(penalty.prox(w - slope, 1.0) - w)
-            distance = penalty.subdiff_distance(w, slope)
+        for gradient in (-2.0, -l1, -l1 / 2, 0.0, l1 / 2, l1, -math.copysign(l1, w) - l2 * w, 0.7):
+            distance_moved = abs(penalty.prox(w - gradient, 1.0) - w)
+            distance = penalty.subdiff_distance(w, gradient)
             assert distance >= 0.0
-            assert (distance <= 1e-15) == (moved <= 1e-15), (w, slope, distance, moved)
+            assert (distance <= 1e-15) == (distance_moved <= 1e-15), (
+                w,
+                gradient,
+                distance,
+                distance_moved,
+            )
             checked += distance <= 1e-15
     assert checked >= 3
 
@@ -61,40 +64,40 @@ def test_distance_is_the_least_subgradient(penalty):
             if not math.isinf(penalty.value(w - h))
             else -math.inf
         )
-        for slope in (-1.0, -0.05, 0.0, 0.05, 1.0):
-            nearest = np.clip(0.0, left + slope, right + slope)
-            assert penalty.subdiff_distance(w, slope) == pytest.approx(abs(nearest), abs=1e-5), (
+        for gradient in (-1.0, -0.05, 0.0, 0.05, 1.0):
+            nearest = np.clip(0.0, left + gradient, right + gradient)
+            assert penalty.subdiff_distance(w, gradient) == pytest.approx(abs(nearest), abs=1e-5), (
                 w,
-                slope,
+                gradient,
             )
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-@given(weight=finite, toll=st.floats(0.0, 1e3))
-def test_collect_undoes_carry(penalty, weight, toll):
+@given(weight=finite, cumulative_l1=st.floats(0.0, 1e3))
+def test_collect_undoes_carry(penalty, weight, cumulative_l1):
     weight = penalty.prox(weight, 0.0)  # an allowed weight
-    back = penalty.from_stored(penalty.to_stored(weight, toll), toll)
-    assert back == pytest.approx(weight, rel=0.0, abs=2.0**-52 * (abs(weight) + toll))
-    assert penalty.from_stored(penalty.to_stored(0.0, toll), toll) == 0.0
+    back = penalty.from_stored(penalty.to_stored(weight, cumulative_l1), cumulative_l1)
+    assert back == pytest.approx(weight, rel=0.0, abs=2.0**-52 * (abs(weight) + cumulative_l1))
+    assert penalty.from_stored(penalty.to_stored(0.0, cumulative_l1), cumulative_l1) == 0.0
     assert penalty.from_stored(penalty.to_stored(weight, 0.0), 0.0) == weight
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-@given(weight=finite, start=st.floats(0.0, 5.0), prices=st.lists(st.floats(0.0, 2.0), max_size=12))
-def test_one_collection_equals_every_prox(penalty, weight, start, prices):
+@given(weight=finite, start=st.floats(0.0, 5.0), steps=st.lists(st.floats(0.0, 2.0), max_size=12))
+def test_one_collection_equals_every_prox(penalty, weight, start, steps):
     """`collect` after many charges is the composition of the proxes, scale and toll being those of
     the ledger.
     """
     l1, l2 = penalty.rates()
-    scale, toll = 1.0, start
+    scale, cumulative_l1 = 1.0, start
     weight = penalty.prox(weight, 0.0)
-    stored = penalty.to_stored(weight, toll)
+    stored = penalty.to_stored(weight, cumulative_l1)
     eager = weight
-    for price in prices:
-        eager = penalty.prox(eager, price)
-        toll += price * l1 / scale
-        scale /= 1.0 + price * l2
-    lazy = scale * penalty.from_stored(stored, toll)
+    for step in steps:
+        eager = penalty.prox(eager, step)
+        cumulative_l1 += step * l1 / scale
+        scale /= 1.0 + step * l2
+    lazy = scale * penalty.from_stored(stored, cumulative_l1)
     assert lazy == pytest.approx(eager, rel=0.0, abs=1e-12 * max(1.0, abs(weight) + start))
 
 

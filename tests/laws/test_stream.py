@@ -1,5 +1,6 @@
-"""The streaming contract: same rows, any chunking, same bits; interrupted, saved, loaded and
-continued, same bits.
+"""Streams: the same rows in any chunks give the same bits.
+
+This also holds if a stream is interrupted, saved, loaded and continued.
 """
 
 import copy
@@ -36,13 +37,13 @@ cuts = st.one_of(
 )
 
 
-def chunks(places):
-    return zip([0, *places], [*places, N], strict=True)
+def chunks(cut_points):
+    return zip([0, *cut_points], [*cut_points, N], strict=True)
 
 
-def stream(model, places, y, sample_weight=None, rows=X, classes=None):
+def stream(model, cut_points, y, sample_weight=None, rows=X, classes=None):
     """The model after partial_fit on the pieces of the rows."""
-    for start, stop in chunks(places):
+    for start, stop in chunks(cut_points):
         named = {} if sample_weight is None else {"sample_weight": sample_weight[start:stop]}
         if is_classifier(model) and np.ndim(y) == 1:
             named["classes"] = np.unique(y) if classes is None else classes
@@ -50,10 +51,10 @@ def stream(model, places, y, sample_weight=None, rows=X, classes=None):
     return model
 
 
-def targets(model, many=False):
+def targets(model, multi_output=False):
     if is_classifier(model):
-        return THREE if many else TWO
-    return tiny.numbers(X, 3 if many else 1)
+        return THREE if multi_output else TWO
+    return tiny.numbers(X, 3 if multi_output else 1)
 
 
 # Settings beyond the recipes' own: none of them is compiled for this, the loops run as Python.
@@ -78,33 +79,33 @@ SETTINGS = [
 
 # --------------------------------------------------------------------------- chunks
 @pytest.mark.parametrize("cls", STREAMS)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_fit_equals_partial_fit_equals_any_chunks(cls, many):
-    y = targets(cls(), many)
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
+def test_fit_equals_partial_fit_equals_any_chunks(cls, multi_output):
+    y = targets(cls(), multi_output)
 
-    @given(places=cuts)
-    def law(places):
-        tiny.assert_same(whole, stream(cls(), places, y), X)
-        tiny.assert_same(weighed, stream(cls(), places, y, W), X)
+    @given(cut_points=cuts)
+    def law(cut_points):
+        tiny.assert_same(full, stream(cls(), cut_points, y), X)
+        tiny.assert_same(weighted, stream(cls(), cut_points, y, W), X)
 
-    whole, weighed = quiet(one_pass(cls).fit, X, y), quiet(one_pass(cls).fit, X, y, sample_weight=W)
-    assert whole.t_ == N
-    assert weighed.t_ == np.count_nonzero(W)
+    full, weighted = quiet(one_pass(cls).fit, X, y), quiet(one_pass(cls).fit, X, y, sample_weight=W)
+    assert full.t_ == N
+    assert weighted.t_ == np.count_nonzero(W)
     law()
 
 
 @pytest.mark.parametrize(
     ("cls", "parameters"), SETTINGS, ids=lambda v: repr(v) if isinstance(v, dict) else v.__name__
 )
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_chunks_under_every_setting(interpreted, cls, parameters, many):
-    y = targets(cls(), many)
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
+def test_chunks_under_every_setting(interpreted, cls, parameters, multi_output):
+    y = targets(cls(), multi_output)
 
-    @given(places=cuts)
-    def law(places):
-        tiny.assert_same(whole, stream(cls(**parameters), places, y, W), X)
+    @given(cut_points=cuts)
+    def law(cut_points):
+        tiny.assert_same(full, stream(cls(**parameters), cut_points, y, W), X)
 
-    whole = quiet(one_pass(cls, **parameters).fit, X, y, sample_weight=W)
+    full = quiet(one_pass(cls, **parameters).fit, X, y, sample_weight=W)
     law()
 
 
@@ -114,31 +115,31 @@ def test_chunks_under_every_setting(interpreted, cls, parameters, many):
 def test_balanced_classes_in_a_stream(interpreted, cls, y, weights):
     """Running counts that include the current row, in any chunks; and against the definition."""
 
-    @given(places=cuts)
-    def law(places):
-        tiny.assert_same(whole, stream(cls(class_weight="balanced"), places, y, weights), X)
+    @given(cut_points=cuts)
+    def law(cut_points):
+        tiny.assert_same(full, stream(cls(class_weight="balanced"), cut_points, y, weights), X)
 
-    whole = stream(cls(class_weight="balanced"), [], y, weights)
+    full = stream(cls(class_weight="balanced"), [], y, weights)
     law()
-    given_weights = np.ones(N) if weights is None else weights
+    row_weights = np.ones(N) if weights is None else weights
     counts, k, factors = np.zeros(3), len(np.unique(y)), []
-    for c, w in zip(y, given_weights, strict=True):
+    for c, w in zip(y, row_weights, strict=True):
         counts[c] += w > 0
         factors.append(w * (counts.sum() / (k * max(counts[c], 1))))
-    tiny.assert_same(whole, stream(cls(), [], y, np.array(factors)), X)
+    tiny.assert_same(full, stream(cls(), [], y, np.array(factors)), X)
 
 
-@given(places=cuts)
-def test_labels_in_chunks(places):
-    whole = quiet(one_pass(FOBOSClassifier).fit, X, LABELS)
-    tiny.assert_same(whole, stream(FOBOSClassifier(), places, LABELS), X)
-    tiny.assert_same(whole, stream(FOBOSClassifier(), places, sp.csr_array(LABELS)), X)
+@given(cut_points=cuts)
+def test_labels_in_chunks(cut_points):
+    full = quiet(one_pass(FOBOSClassifier).fit, X, LABELS)
+    tiny.assert_same(full, stream(FOBOSClassifier(), cut_points, LABELS), X)
+    tiny.assert_same(full, stream(FOBOSClassifier(), cut_points, sp.csr_array(LABELS)), X)
 
 
 def test_chunks_of_sparse_rows(interpreted):
     rows = sp.csr_array(X)
-    whole = quiet(one_pass(FOBOSClassifier).fit, rows, TWO)
-    tiny.assert_same(whole, stream(FOBOSClassifier(), [3, 4, 20], TWO, rows=rows), X)
+    full = quiet(one_pass(FOBOSClassifier).fit, rows, TWO)
+    tiny.assert_same(full, stream(FOBOSClassifier(), [3, 4, 20], TWO, rows=rows), X)
 
 
 def test_sparsity_does_not_melt_with_the_number_of_calls():
@@ -156,22 +157,26 @@ def test_sparsity_does_not_melt_with_the_number_of_calls():
 
 # --------------------------------------------------------------------------- interruptions
 @pytest.mark.parametrize("cls", STREAMS)
-@pytest.mark.parametrize("way", ["save", "pickle", "deepcopy"])
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_interrupted_and_continued(cls, way, many, tmp_path):
-    y = targets(cls(), many)
+@pytest.mark.parametrize("copy_method", ["save", "pickle", "deepcopy"])
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
+def test_interrupted_and_continued(cls, copy_method, multi_output, tmp_path):
+    y = targets(cls(), multi_output)
     model = stream(cls(), [], y)
-    broken = (
+    interrupted = (
         stream(cls(), [], y[:13], rows=X[:13], classes=np.unique(y))
         if is_classifier(cls())
         else quiet(cls().partial_fit, X[:13], y[:13])
     )
-    if way == "save":
-        tamis.save(broken, tmp_path / "model.tamis")
+    if copy_method == "save":
+        tamis.save(interrupted, tmp_path / "model.tamis")
         again = tamis.load(tmp_path / "model.tamis")
     else:
-        again = pickle.loads(pickle.dumps(broken)) if way == "pickle" else copy.deepcopy(broken)
-    tiny.assert_same(broken, again, X)
+        again = (
+            pickle.loads(pickle.dumps(interrupted))
+            if copy_method == "pickle"
+            else copy.deepcopy(interrupted)
+        )
+    tiny.assert_same(interrupted, again, X)
     quiet(again.partial_fit, X[13:], y[13:])
     tiny.assert_same(model, again, X)
     assert again.history_[-1]["rows"] <= again.t_ == N
@@ -179,11 +184,11 @@ def test_interrupted_and_continued(cls, way, many, tmp_path):
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_balanced_counts_survive_saving(cls, tmp_path):
-    whole = stream(cls(class_weight="balanced"), [], THREE)
-    part = quiet(cls(class_weight="balanced").partial_fit, X[:11], THREE[:11], classes=[0, 1, 2])
-    tamis.save(part, tmp_path / "model.tamis")
+    full = stream(cls(class_weight="balanced"), [], THREE)
+    partial = quiet(cls(class_weight="balanced").partial_fit, X[:11], THREE[:11], classes=[0, 1, 2])
+    tamis.save(partial, tmp_path / "model.tamis")
     again = quiet(tamis.load(tmp_path / "model.tamis").partial_fit, X[11:], THREE[11:])
-    tiny.assert_same(whole, again, X)
+    tiny.assert_same(full, again, X)
 
 
 def test_reading_between_chunks_changes_nothing(interpreted):
@@ -207,7 +212,7 @@ def test_reading_between_chunks_changes_nothing(interpreted):
 
 @pytest.mark.parametrize("cls", STREAMS)
 def test_sparsify_shows_a_sparse_matrix_and_lets_training_go_on(cls):
-    y = targets(cls(), many=True)
+    y = targets(cls(), multi_output=True)
     model = stream(cls(), [], y)
     dense = model.coef_
     assert model.sparsify() is model

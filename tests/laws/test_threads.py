@@ -1,6 +1,4 @@
-"""Two threads and one model: a second one that trains is refused with a sentence, one that looks is
-safe. Who works alone notices nothing.
-"""
+"""Two threads and one model: a second thread that trains is refused, one that reads is safe."""
 
 import inspect
 import os
@@ -42,7 +40,7 @@ class Gate:
         return FEW.astype(dtype)
 
 
-class Held:
+class TrainingInThread:
     """A model that another thread is training, for as long as the block lasts; `after` is what that
     returned.
     """
@@ -66,15 +64,15 @@ class Held:
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_a_second_thread_that_trains_is_refused_and_the_first_one_ends_well(cls):
-    held, y = Held(small(cls)), targets(small(cls))[: len(FEW)]
-    with held as model:
+    training, y = TrainingInThread(small(cls)), targets(small(cls))[: len(FEW)]
+    with training as model:
         for name in TRAINING:
             if hasattr(model, name):
                 with pytest.raises(
                     RuntimeError, match=f"^{name}: " + SENTENCE.format(cls.__name__)
                 ):
                     getattr(model, name)(*(() if name == "refine" else (FEW, y)))
-    assert held.after is held.model
+    assert training.after is training.model
     assert not _turns
     quiet(model.fit, FEW, y)
 
@@ -92,17 +90,17 @@ def test_two_threads_at_one_model_in_pairs_of_all_kinds():
     """In a process of its own: two that trained could crash it, and so could one that looked at a
     model that grew or was fitted anew.
     """
-    home = Path(two_threads.__file__).parent
-    places = [str(home), str(home.parent), os.environ.get("PYTHONPATH", "")]
+    folder = Path(two_threads.__file__).parent
+    paths = [str(folder), str(folder.parent), os.environ.get("PYTHONPATH", "")]
     run_process(
         "import two_threads; two_threads.main()",
-        env={"PYTHONPATH": os.pathsep.join(filter(None, places))},
+        env={"PYTHONPATH": os.pathsep.join(filter(None, paths))},
     )
 
 
 # --------------------------------------------------------------------------- turns
 def test_saving_and_the_walk_over_files_take_a_turn_too(tmp_path):
-    with Held(FOBOSClassifier(max_iter=1, tol=None)) as model:
+    with TrainingInThread(FOBOSClassifier(max_iter=1, tol=None)) as model:
         with pytest.raises(RuntimeError, match=r"^save: another thread"):
             save(model, tmp_path / "model")
         with pytest.raises(RuntimeError, match=r"^train: another thread"):
@@ -117,7 +115,7 @@ def test_a_turn_ends_with_an_error_too():
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(FEW, [0, 1])
     assert not _turns
-    with Held(model):
+    with TrainingInThread(model):
         pass
     assert model.t_ == len(FEW)
 
@@ -128,7 +126,7 @@ def test_a_subclass_of_ones_own_is_guarded_and_may_call_its_parent():
             return super().fit(X, y, sample_weight).partial_fit(X, y)
 
     with (
-        Held(Twice(max_iter=1, tol=None)) as model,
+        TrainingInThread(Twice(max_iter=1, tol=None)) as model,
         pytest.raises(RuntimeError, match=SENTENCE.format("Twice")),
     ):
         model.fit(FEW, Y)
@@ -147,7 +145,7 @@ def test_clones_in_threads_of_joblib_are_as_in_one():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_does_not_wait_for_threads_that_it_does_not_have():
-    with Held(FOBOSClassifier(max_iter=1, tol=None)) as model:
+    with TrainingInThread(FOBOSClassifier(max_iter=1, tol=None)) as model:
         child = os.fork()
         if not child:
             try:
@@ -181,10 +179,10 @@ def test_a_path_leaves_the_model_as_it_is(cls):
     model, given = small(cls), {"alphas": [0.02, 0.01], "radii": [0.5, 1.0], "max_error": 0.5}
     y = targets(model)[: len(FEW)]
     before = pickle.dumps(quiet(model.fit, FEW, y))
-    asked = {
+    arguments = {
         name: value
         for name, value in given.items()
         if name in inspect.signature(model.path).parameters
     }
-    quiet(model.path, FEW[:30, :5], y[:30], **asked)
+    quiet(model.path, FEW[:30, :5], y[:30], **arguments)
     assert pickle.dumps(model) == before

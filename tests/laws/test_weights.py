@@ -1,6 +1,4 @@
-"""Row weights: a weight multiplies the slope; a row of weight 0 is exactly nothing, the step
-counter included.
-"""
+"""Row weights multiply the gradient; a row of weight 0 changes nothing, not even the step count."""
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from tamis import FOBOSClassifier, OnlineClassifier, OnlineRegressor, TruncatedG
 N = 40
 X = tiny.matrix(N, 7)
 W = tiny.weights(N)
-KEPT = W > 0
+HAS_WEIGHT = W > 0
 SETTINGS = [
     {"average": True},
     {"penalty": "elasticnet", "alpha": 0.05, "average": True},
@@ -25,57 +23,67 @@ SETTINGS = [
 ]
 
 
-def targets(model, many):
+def targets(model, multi_output):
     if is_classifier(model):
-        return tiny.classes(N) if many else (tiny.signs(X) > 0).astype(int)
-    return tiny.numbers(X, 3 if many else 1)
+        return tiny.classes(N) if multi_output else (tiny.signs(X) > 0).astype(int)
+    return tiny.numbers(X, 3 if multi_output else 1)
 
 
 # --------------------------------------------------------------------------- nothing
 @pytest.mark.parametrize("cls", STREAMS)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_rows_of_weight_0_are_exactly_nothing(cls, many):
-    y = targets(cls(), many)
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
+def test_rows_of_weight_0_are_exactly_nothing(cls, multi_output):
+    y = targets(cls(), multi_output)
     model = quiet(one_pass(cls, max_iter=3).fit, X, y, sample_weight=W)
-    without = quiet(one_pass(cls, max_iter=3).fit, X[KEPT], y[KEPT], sample_weight=W[KEPT])
+    without = quiet(
+        one_pass(cls, max_iter=3).fit, X[HAS_WEIGHT], y[HAS_WEIGHT], sample_weight=W[HAS_WEIGHT]
+    )
     tiny.assert_same(without, model, X)
-    assert model.t_ == without.t_ == 3 * KEPT.sum()
+    assert model.t_ == without.t_ == 3 * HAS_WEIGHT.sum()
     assert model.history_ == without.history_
     assert model.resolved_params_ == without.resolved_params_
 
 
 @pytest.mark.parametrize("parameters", SETTINGS, ids=repr)
-@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_rows_of_weight_0_under_every_setting(interpreted, parameters, many):
-    y = targets(OnlineClassifier(), many)
+@pytest.mark.parametrize("multi_output", [False, True], ids=["one", "many"])
+def test_rows_of_weight_0_under_every_setting(interpreted, parameters, multi_output):
+    y = targets(OnlineClassifier(), multi_output)
     model = quiet(one_pass(OnlineClassifier, **parameters).fit, X, y, sample_weight=W)
     tiny.assert_same(
         quiet(
-            one_pass(OnlineClassifier, **parameters).fit, X[KEPT], y[KEPT], sample_weight=W[KEPT]
+            one_pass(OnlineClassifier, **parameters).fit,
+            X[HAS_WEIGHT],
+            y[HAS_WEIGHT],
+            sample_weight=W[HAS_WEIGHT],
         ),
         model,
         X,
     )
 
 
-@pytest.mark.parametrize("many", [False, True], ids=["two", "three"])
-def test_rows_of_weight_0_do_not_count_as_rows_of_their_class(interpreted, many):
-    y = targets(FOBOSClassifier(), many)
-    kinds = {"class_weight": "balanced"}
+@pytest.mark.parametrize("multi_output", [False, True], ids=["two", "three"])
+def test_rows_of_weight_0_do_not_count_as_rows_of_their_class(interpreted, multi_output):
+    y = targets(FOBOSClassifier(), multi_output)
+    options = {"class_weight": "balanced"}
     streamed = quiet(
-        FOBOSClassifier(**kinds).partial_fit, X, y, classes=np.unique(y), sample_weight=W
+        FOBOSClassifier(**options).partial_fit, X, y, classes=np.unique(y), sample_weight=W
     )
     without = quiet(
-        FOBOSClassifier(**kinds).partial_fit,
-        X[KEPT],
-        y[KEPT],
+        FOBOSClassifier(**options).partial_fit,
+        X[HAS_WEIGHT],
+        y[HAS_WEIGHT],
         classes=np.unique(y),
-        sample_weight=W[KEPT],
+        sample_weight=W[HAS_WEIGHT],
     )
     tiny.assert_same(without, streamed, X)
-    fitted = quiet(one_pass(FOBOSClassifier, **kinds).fit, X, y, sample_weight=W)
+    fitted = quiet(one_pass(FOBOSClassifier, **options).fit, X, y, sample_weight=W)
     tiny.assert_same(
-        quiet(one_pass(FOBOSClassifier, **kinds).fit, X[KEPT], y[KEPT], sample_weight=W[KEPT]),
+        quiet(
+            one_pass(FOBOSClassifier, **options).fit,
+            X[HAS_WEIGHT],
+            y[HAS_WEIGHT],
+            sample_weight=W[HAS_WEIGHT],
+        ),
         fitted,
         X,
     )

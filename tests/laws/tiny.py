@@ -1,4 +1,4 @@
-"""Tiny data, and what a fitted model shows, to the bit."""
+"""Tiny data, and exact comparison of fitted models."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,7 +50,7 @@ def targets_for(model, X, seed=0):
 
 
 def trusted(X, dtype=np.float64, index=np.uint32):
-    """Dense X as the loops take it."""
+    """Return dense X as `Csr`."""
     rows = sp.csr_array(X)
     return Csr(
         rows.data.astype(dtype),
@@ -66,7 +66,7 @@ def one_pass(cls, **parameters):
 
 
 def shown(model, X):
-    """All that a fitted linear model shows, as arrays."""
+    """Return the attributes and scores of a fitted linear model, as arrays."""
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
     scores = model.decision_function(X) if is_classifier(model) else model.predict(X)
     return {
@@ -100,8 +100,8 @@ def assert_close(model, other, X, wide=None):
 
 
 def quiet(call, *arguments, **named):
-    """The call's result, its warnings swallowed (empty models and short fits are the rule on tiny
-    data).
+    """Return the result of a call without its warnings (tiny data give empty models and short
+    fits).
     """
     import warnings
 

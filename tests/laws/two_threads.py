@@ -1,5 +1,6 @@
-"""Two threads at one model, as often as it takes; `test_threads.py` runs this in a process of its
-own, since what fails may be a crash.
+"""Two threads that use one model, repeatedly.
+
+`test_threads.py` runs this in a separate process, since a failure can be a crash.
 """
 
 import inspect
@@ -17,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from tamis import MultiTaskClassifier, MultiTaskRegressor
 
-LOOKS = (
+METHODS = (
     "predict",
     "decision_function",
     "predict_proba",
@@ -52,20 +53,23 @@ def trainer(model):
     return lambda: model.fit(FEW, y[: len(FEW)])
 
 
-def looks(model, rows):
+def read_calls(model, rows):
     """Functions that look at the model: its predictions, and all that it shows."""
-    shown = [
+    properties = [
         name
         for name, _ in inspect.getmembers(type(model), lambda thing: isinstance(thing, property))
         if name.endswith("_")
     ]
-    asked = [lambda name=name: getattr(model, name)(rows) for name in LOOKS if hasattr(model, name)]
-    return [*asked, *(lambda name=name: getattr(model, name) for name in shown)]
+    predictions = [
+        lambda name=name: getattr(model, name)(rows) for name in METHODS if hasattr(model, name)
+    ]
+    return [*predictions, *(lambda name=name: getattr(model, name) for name in properties)]
 
 
 def side_by_side(*works, refused=()):
-    """Run each work in a thread of its own, over and over, all from the same moment on; errors
-    other than the refused ones are raised here.
+    """Run each function repeatedly in its own thread, all from the same moment on.
+
+    Errors other than the refused ones are raised here.
     """
     barrier, ended, errors, counts = (
         threading.Barrier(len(works)),
@@ -101,92 +105,93 @@ def side_by_side(*works, refused=()):
 
 
 def train(cls):
-    """Both threads train: one of them is refused, or comes when the other has ended; the model is
-    whole afterwards.
-    """
+    """Both threads train: one of them is refused or waits its turn; the model stays consistent."""
     model = small(cls)
     work = trainer(model)
     work()
     side_by_side(work, work, refused=RuntimeError)
-    for seen in looks(model, X):
-        seen()
+    for read in read_calls(model, X):
+        read()
 
 
-def look(cls):
-    """One thread trains, the other looks: what it finds may be on its way, but is finite."""
+def train_and_read(cls):
+    """One thread trains, the other reads: what it reads is finite."""
     model = seeded(cls)
     work = trainer(model)
     work()
 
     def check():
-        for seen in looks(model, FEW):
-            found = seen()
+        for read in read_calls(model, FEW):
+            result = read()
             assert (
-                not isinstance(found, np.ndarray)
-                or found.dtype == object
-                or np.isfinite(found).all()
-            ), found
+                not isinstance(result, np.ndarray)
+                or result.dtype == object
+                or np.isfinite(result).all()
+            ), result
 
     side_by_side(work, check)
 
 
 def grow(cls):
-    """One thread begins anew and streams ever more columns, classes and tasks, the other asks for
-    those of the start and those of the end.
+    """One thread restarts and streams more and more columns, classes and tasks; the other predicts.
+
+    It predicts for the first columns and classes and for the last ones.
     """
     for numbers in ([0, 1, 2, 3, 4, 5], [3, 1, 5, 0, 4, 2]):
         model = cls(grow=True)
         y = np.array(numbers)[np.arange(len(X)) % 6] if is_classifier(model) else targets(model)
-        by = (
+        task_argument = (
             (lambda task: {"task": task})
             if "task" in inspect.signature(model.predict).parameters
             else lambda task: {}
         )
-        none, tasks = np.zeros(len(FEW), int), np.arange(len(X)) % 5
+        first_task, tasks = np.zeros(len(FEW), int), np.arange(len(X)) % 5
 
-        def stream(model=model, y=y, by=by):
-            model.fit(FEW, y[: len(FEW)] % 2, **by(none))
+        def stream(model=model, y=y, task_argument=task_argument):
+            model.fit(FEW, y[: len(FEW)] % 2, **task_argument(first_task))
             for k in range(6):
-                some = np.flatnonzero(np.arange(len(X)) % 6 <= k)[:: k + 1]
-                model.partial_fit(WIDE[some, : 7 + 4 * k], y[some], **by(tasks[some]))
+                selected = np.flatnonzero(np.arange(len(X)) % 6 <= k)[:: k + 1]
+                model.partial_fit(
+                    WIDE[selected, : 7 + 4 * k], y[selected], **task_argument(tasks[selected])
+                )
 
-        def check(model=model, by=by):
+        def check(model=model, task_argument=task_argument):
             for rows in (FEW, WIDE[: len(FEW)]):
-                found = model.predict(rows, **by(none))
-                assert len(found) == len(FEW)
-                assert not is_classifier(model) or np.isin(found, range(6)).all(), found
+                result = model.predict(rows, **task_argument(first_task))
+                assert len(result) == len(FEW)
+                assert not is_classifier(model) or np.isin(result, range(6)).all(), result
             for name in ("coef_", "intercept_", "support_"):
                 getattr(model, name)
             with suppress(ValueError):  # a task that has not come yet
-                model.predict(FEW, **by(tasks[: len(FEW)]))
+                model.predict(FEW, **task_argument(tasks[: len(FEW)]))
 
         stream()
         side_by_side(stream, check, refused=NotFittedError)
 
 
 def refit(cls):
-    """One thread fits to few columns and to many, in turn; the other asks with both kinds of rows.
+    """One thread fits alternately to few columns and to many; the other predicts for both.
 
     Only crashes count.
     """
-    model, many = small(cls), np.hstack([FEW] * 200)
-    y, turn = targets(model)[: len(FEW)], iter(range(10**9))
+    model, wide = small(cls), np.hstack([FEW] * 200)
+    y, counter = targets(model)[: len(FEW)], iter(range(10**9))
     model.fit(FEW, y)
 
     def check():
-        for rows in (FEW, many):
-            for seen in looks(model, rows):
+        for rows in (FEW, wide):
+            for read in read_calls(model, rows):
                 # Rows of the other width are refused, and so is what is half there.
                 with suppress(Exception):
-                    seen()
+                    read()
 
-    side_by_side(lambda: model.fit((FEW, many)[next(turn) % 2], y), check)
+    side_by_side(lambda: model.fit((FEW, wide)[next(counter) % 2], y), check)
 
 
 STREAMING = [c for c in ESTIMATORS if hasattr(c(), "partial_fit")]
 LAWS = {
     "train": (train, STREAMING),
-    "look": (look, ESTIMATORS),
+    "look": (train_and_read, ESTIMATORS),
     "grow": (grow, [c for c in STREAMS if "grow" in c().get_params()]),
     "refit": (
         refit,

@@ -72,7 +72,7 @@ def test_the_order_of_the_entries_does_not_change_a_hash():
 def test_dense_rows_are_hashed_in_pieces(monkeypatch):
     X = np.random.default_rng(0).integers(0, 2, (50, 7)).astype(float)
     whole = row_hashes(X)
-    monkeypatch.setattr("tamis.numerics.hashing.CHUNK", 20)
+    monkeypatch.setattr("tamis.numerics.hashing.CHUNK_ENTRIES", 20)
     assert np.array_equal(row_hashes(X), whole)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tamis.numerics.moments import (
-    FLAT,
+    MIN_RELATIVE_STD,
     add_raw_moments,
     centred_moments,
     merge_moments,
@@ -86,7 +86,7 @@ def test_single_precision_is_summed_in_double(form):
 def test_dense_rows_are_read_in_pieces(monkeypatch):
     X, weights = np.random.default_rng(0).random((2, 50, 4)), np.random.default_rng(1).random(50)
     whole = centred_moments(X[0], weights)
-    monkeypatch.setattr("tamis.numerics.moments.CHUNK", 30)
+    monkeypatch.setattr("tamis.numerics.moments.CHUNK_ENTRIES", 30)
     for one, other in zip(whole, centred_moments(X[0], weights), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-14)
 
@@ -118,7 +118,7 @@ def test_constant_columns_have_no_deviation(form, value):
 
 
 def test_what_varies_by_more_than_rounding_has_a_deviation():
-    for ratio, varies in ((0.1 * FLAT, False), (10.0 * FLAT, True)):
+    for ratio, varies in ((0.1 * MIN_RELATIVE_STD, False), (10.0 * MIN_RELATIVE_STD, True)):
         X = 1.0 + ratio * np.array([[-1.0], [1.0]])
         assert (standard_deviations(centred_moments(X))[0] > 0.0) == varies
 

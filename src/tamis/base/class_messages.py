@@ -1,16 +1,17 @@
-"""Messages about targets that are no classes, one each. They load without scikit-learn, as the
-readers of files do.
+"""Messages about targets that are not classes.
+
+They load without scikit-learn, as the readers of files do.
 """
 
 from typing import Any
 
 import numpy as np
 
-MAX_CLASSES = 10_000  # of so many different targets more are numbers
+MAX_CLASSES = 10_000  # targets with more different values are taken for numbers
 
 
 def one_class_message(name: str, value: Any) -> str:
-    """What a model of that name says of targets that are all of one class."""
+    """Return the message for targets of one class only; `name` is the estimator."""
     return (
         f"{name} needs samples of at least 2 classes in the data, but y holds only one class: "
         f"{plain_value(value)!r}."
@@ -18,13 +19,13 @@ def one_class_message(name: str, value: Any) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """A target as messages show it: without NumPy's type, whole numbers without a point."""
+    """Return a target for messages: without NumPy's type, integers without a decimal point."""
     value = value.item() if isinstance(value, np.generic) else value
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def no_class_message(value: Any) -> str:
-    """What is said of a fraction among classes."""
+    """Return the message for a fraction among classes."""
     return (
         f"target {float(value)!r} is no class; classes are whole numbers or words. Use a regressor "
         "for numbers."
@@ -32,5 +33,5 @@ def no_class_message(value: Any) -> str:
 
 
 def too_many_classes_message(way_out: str = "Use a regressor.") -> str:
-    """What is said of targets that are too many to be classes."""
+    """Return the message for too many different targets."""
     return f"more than {MAX_CLASSES:,} different targets are no classes. {way_out}"

@@ -1,4 +1,4 @@
-"""Parameters `penalty_weights` and `positive` into a weight and a sign of each column."""
+"""Parameters `penalty_weights` and `positive` as a weight and a sign of each column."""
 
 from collections.abc import Mapping
 from numbers import Integral
@@ -7,73 +7,81 @@ import numpy as np
 
 from tamis.terms.optimizers import Descent
 
-_FLAGS = (bool, np.bool_)
+_BOOLEAN_TYPES = (bool, np.bool_)
 
 
 def is_by_column(model) -> bool:
-    """Whether the parameters of a model name single columns."""
+    """Return whether the parameters of a model name single columns."""
     weights, signs = getattr(model, "penalty_weights", None), getattr(model, "positive", False)
-    return weights is not None or type(signs) not in _FLAGS
+    return weights is not None or type(signs) not in _BOOLEAN_TYPES
 
 
 def is_positive(positive) -> bool:
-    """Whether no weight at all must be negative."""
-    return type(positive) in _FLAGS and bool(positive)
+    """Return whether no coefficient can be negative."""
+    return type(positive) in _BOOLEAN_TYPES and bool(positive)
 
 
 def has_signs(positive) -> bool:
-    """Whether any weight may be held at 0 or above, or at 0 or below."""
-    return type(positive) not in _FLAGS or bool(positive)
+    """Return whether any coefficient has a sign constraint."""
+    return type(positive) not in _BOOLEAN_TYPES or bool(positive)
 
 
 def column_penalties(model, n_features: int) -> np.ndarray:
-    """Weights and signs of the penalties of the columns, (2, n_features)."""
+    """Return penalty weights and signs of the columns, of shape (2, n_features)."""
     weights, signs = getattr(model, "penalty_weights", None), model.positive
-    found = np.array([np.ones(n_features), np.zeros(n_features)])
+    penalties = np.array([np.ones(n_features), np.zeros(n_features)])
     if weights is not None:
-        found[0] = _values(model, "penalty_weights", weights, n_features, 1.0)
-        _check_weights(model, found[0])
-    if type(signs) not in _FLAGS:
-        found[1] = _values(model, "positive", signs, n_features, 0.0)
-        wrong = ~np.isin(found[1], (-1.0, 0.0, 1.0))
-        if wrong.any():
+        penalties[0] = _column_values(model, "penalty_weights", weights, n_features, 1.0)
+        _check_weights(model, penalties[0])
+    if type(signs) not in _BOOLEAN_TYPES:
+        penalties[1] = _column_values(model, "positive", signs, n_features, 0.0)
+        is_wrong = ~np.isin(penalties[1], (-1.0, 0.0, 1.0))
+        if is_wrong.any():
             raise ValueError(
-                f"{type(model).__name__}: positive holds {found[1][wrong][0]:g} for column "
-                f"{np.flatnonzero(wrong)[0]}. A sign is 1 (weight >= 0), -1 (weight <= 0) or 0 "
+                f"{type(model).__name__}: positive holds {penalties[1][is_wrong][0]:g} for column "
+                f"{np.flatnonzero(is_wrong)[0]}. A sign is 1 (weight >= 0), -1 (weight <= 0) or 0 "
                 "(any weight)."
             )
-    return found
+    return penalties
 
 
 def check_ridge(model, terms, weights: np.ndarray) -> None:
-    """Refuse weights that an optimizer cannot multiply a ridge by."""
+    """Refuse penalty weights that an optimizer cannot multiply a ridge by."""
     _, penalty, optimizer, _ = terms
     if not penalty.rates()[1] or (weights == 1.0).all():
         return
-    other = weights[~np.isin(weights, (0.0, 1.0))]
+    partial_weights = weights[~np.isin(weights, (0.0, 1.0))]
     if model.average:
-        reason, way = "averages are kept lazily only where one factor shrinks all", "average=False"
+        reason, advice = (
+            "averages are kept lazily only where one factor shrinks all",
+            "average=False",
+        )
     elif not hasattr(optimizer.optimizer, "weighted_lazy"):
-        reason, way = f"{optimizer.optimizer!r} lacks the method weighted_lazy", "a penalty of L1"
-    elif isinstance(optimizer.optimizer, Descent) and len(other):
-        reason = f"descent divides all columns by one scale, so {other[0]:g} must be 0 or 1"
-        way = "dual averaging, FTRL, or a penalty of L1"
+        reason, advice = (
+            f"{optimizer.optimizer!r} lacks the method weighted_lazy",
+            "a penalty of L1",
+        )
+    elif isinstance(optimizer.optimizer, Descent) and len(partial_weights):
+        reason = (
+            f"descent divides all columns by one scale, so {partial_weights[0]:g} must be 0 or 1"
+        )
+        advice = "dual averaging, FTRL, or a penalty of L1"
     else:
         return
     raise ValueError(
         f"{type(model).__name__}: these penalty_weights do not go with {penalty!r}: {reason}. "
-        f"Use {way}."
+        f"Use {advice}."
     )
 
 
 def _check_weights(model, weights: np.ndarray) -> None:
-    """Refuse weights of a penalty that are negative or not finite, or 0 for every column."""
+    """Refuse penalty weights that are negative, not finite, or all 0."""
     name = type(model).__name__
-    wrong = ~(np.isfinite(weights) & (weights >= 0.0))
-    if wrong.any():
+    is_wrong = ~(np.isfinite(weights) & (weights >= 0.0))
+    if is_wrong.any():
         raise ValueError(
-            f"{name}: penalty_weights holds {weights[wrong][0]:g} for column "
-            f"{np.flatnonzero(wrong)[0]}. Weights are finite numbers >= 0; 0 is no penalty."
+            f"{name}: penalty_weights holds {weights[is_wrong][0]:g} for column "
+            f"{np.flatnonzero(is_wrong)[0]}. Weights are finite numbers >= 0; 0 is no penalty."
         )
     if not (weights.any() or model.grow):
         raise ValueError(
@@ -82,35 +90,40 @@ def _check_weights(model, weights: np.ndarray) -> None:
         )
 
 
-def _values(model, name: str, given, n_features: int, usual: float) -> np.ndarray:
-    """A number a column, from an array or a mapping of some columns; others have the usual one."""
-    found = np.full(n_features, usual)
-    if isinstance(given, Mapping):
-        for key, value in given.items():
-            column = _column(model, name, key, n_features)
+def _column_values(model, name: str, user_values, n_features: int, default: float) -> np.ndarray:
+    """Return a number per column, from an array or a mapping of some columns.
+
+    The other columns have the default.
+    """
+    column_values = np.full(n_features, default)
+    if isinstance(user_values, Mapping):
+        for key, value in user_values.items():
+            column = _column_index(model, name, key, n_features)
             if column < n_features:
-                found[column] = _numbers(model, name, value)
-        return found
-    values = _numbers(model, name, given)
+                column_values[column] = _as_numbers(model, name, value)
+        return column_values
+    values = _as_numbers(model, name, user_values)
     if values.ndim != 1 or (len(values) != n_features and not model.grow):
         raise ValueError(
             f"{type(model).__name__}: {name} has shape {values.shape}, but X has {n_features} "
             "features. Give one number a column, or a mapping of some columns."
         )
-    stop = min(len(values), n_features)  # of columns that come later, as many as there are
-    found[:stop] = values[:stop]
-    return found
+    stop = min(len(values), n_features)  # with grow=True, later columns can have values already
+    column_values[:stop] = values[:stop]
+    return column_values
 
 
-def _numbers(model, name: str, given) -> np.ndarray:
+def _as_numbers(model, name: str, user_values) -> np.ndarray:
     try:
-        return np.asarray(given, dtype=float)
+        return np.asarray(user_values, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{type(model).__name__}: {name} holds {given!r}, not numbers.") from None
+        raise ValueError(
+            f"{type(model).__name__}: {name} holds {user_values!r}, not numbers."
+        ) from None
 
 
-def _column(model, name: str, key, n_features: int) -> int:
-    """Index of a column that a mapping names."""
+def _column_index(model, name: str, key, n_features: int) -> int:
+    """Return the index of a column that a mapping names."""
     label = f"{type(model).__name__}: {name} names column {key!r}"
     if isinstance(key, Integral):
         column = int(key)

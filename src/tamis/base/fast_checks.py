@@ -1,5 +1,6 @@
-"""Looks at input before scikit-learn's, or in their place: its search for frames takes longer than
-to learn a row.
+"""Checks of input before those of scikit-learn, or instead of them.
+
+scikit-learn's search for data frames takes longer than learning one row.
 """
 
 import math
@@ -16,51 +17,51 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from tamis.system.memory import check_memory
 
-_SPARSE_WAY_OUT = (
+_SPARSE_ADVICE = (
     "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
 )
-_NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
+_FLOAT_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def is_plain(X) -> bool:
-    """Whether X has neither names nor anything else to find or to change."""
+def is_plain_matrix(X) -> bool:
+    """Return whether X is a matrix without names that needs no conversion."""
     if type(X) is np.ndarray:
-        sound = X.ndim == 2 and X.flags.c_contiguous
+        is_simple = X.ndim == 2 and X.flags.c_contiguous
     else:
-        sound = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
-    return sound and X.dtype in _NUMBERS and X.shape[0] > 0 and X.shape[1] > 0
+        is_simple = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
+    return is_simple and X.dtype in _FLOAT_TYPES and X.shape[0] > 0 and X.shape[1] > 0
 
 
-def is_known(model, X, grow: bool) -> bool:
-    """Whether plain X is as a model without names knows it from earlier calls."""
+def matches_training(model, X, grow: bool) -> bool:
+    """Return whether a plain X has the columns of earlier calls."""
     return (grow or X.shape[1] == model.n_features_in_) and "feature_names_in_" not in vars(model)
 
 
-def is_vector(values) -> bool:
-    """Whether values are as loops read them."""
+def is_float_vector(values) -> bool:
+    """Return whether the values are a float64 vector, as loops need."""
     return type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
 
 
 # --------------------------------------------------------------------------- sparse matrices
 def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
-    """Refuse a sparse matrix whose arrays do not fit together, before compiled code reads them.
+    """Refuse a sparse matrix with inconsistent arrays before compiled code reads them.
 
-    SciPy's own conversions read past the end of such arrays. Without `indices` those of a CSR
-    matrix are left to a caller who looks at them with the numbers, in one pass.
+    SciPy's own conversions read past the end of such arrays. Without `indices`, the indices of a
+    CSR matrix are left to a caller that checks them together with the numbers.
     """
     if not sp.issparse(X):
         return
     kind = f"sparse {name} in {X.format.upper()} format"
     if X.format == "coo":
         for axis, coordinates in enumerate(X.coords):
-            said = "row" if axis == 0 and X.ndim > 1 else "column"
-            _check_whole(f"{kind}: {said}", coordinates)
-            _check_range(f"{kind}: {said}", coordinates, X.shape[axis])
+            axis_name = "row" if axis == 0 and X.ndim > 1 else "column"
+            _check_integer_type(f"{kind}: {axis_name}", coordinates)
+            _check_range(f"{kind}: {axis_name}", coordinates, X.shape[axis])
             _check_lengths(kind, len(X.data), len(coordinates))
     elif X.format in ("csr", "csc", "bsr"):
         _check_compressed(X, kind, indices or X.format != "csr")
     elif X.format == "dia":
-        _check_whole(f"{kind}: offsets", X.offsets)
+        _check_integer_type(f"{kind}: offsets", X.offsets)
         _check_lengths(kind, len(X.data), len(X.offsets))
     elif X.format == "lil":
         _check_lengths(kind, len(X.rows), X.shape[0])
@@ -71,82 +72,82 @@ def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
 
 
 def _check_compressed(X, kind: str, indices: bool) -> None:
-    """Pointers, and indices where they are wanted, of a matrix by rows, columns or blocks."""
-    _check_whole(f"{kind}: indptr", X.indptr)
-    _check_whole(f"{kind}: indices", X.indices)
+    """Check the pointers, and with `indices` the indices, of a CSR, CSC or BSR matrix."""
+    _check_integer_type(f"{kind}: indptr", X.indptr)
+    _check_integer_type(f"{kind}: indices", X.indices)
     shape = X.shape if X.ndim > 1 else (1, *X.shape)
     block = X.blocksize if X.format == "bsr" else (1, 1)
     major, minor = (1, 0) if X.format == "csc" else (0, 1)
-    pointers, stored = X.indptr, len(X.indices)
+    pointers, n_stored = X.indptr, len(X.indices)
     if len(pointers) != shape[major] // block[major] + 1:
         raise ValueError(
             f"{kind}: indptr has {len(pointers)} entries for {shape[major]} "
-            f"{'columns' if major else 'rows'}. {_SPARSE_WAY_OUT}"
+            f"{'columns' if major else 'rows'}. {_SPARSE_ADVICE}"
         )
-    if pointers[0] != 0 or pointers[-1] > stored or (pointers[1:] < pointers[:-1]).any():
+    if pointers[0] != 0 or pointers[-1] > n_stored or (pointers[1:] < pointers[:-1]).any():
         raise ValueError(
-            f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the "
-            f"number of stored entries. {_SPARSE_WAY_OUT}"
+            f"{kind}: indptr must start at 0, never fall and end at most at {n_stored}, the "
+            f"number of stored entries. {_SPARSE_ADVICE}"
         )
-    _check_lengths(kind, len(X.data), stored)
+    _check_lengths(kind, len(X.data), n_stored)
     if indices:
-        said = f"{kind}: {'column ' if X.format == 'csr' else ''}index"
-        _check_range(said, X.indices[: pointers[-1]], shape[minor] // block[minor])
+        label = f"{kind}: {'column ' if X.format == 'csr' else ''}index"
+        _check_range(label, X.indices[: pointers[-1]], shape[minor] // block[minor])
 
 
-def _check_whole(what: str, numbers) -> None:
+def _check_integer_type(what: str, numbers) -> None:
     if numbers.dtype not in (np.int32, np.int64):
         raise ValueError(
-            f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_WAY_OUT}"
+            f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_ADVICE}"
         )
 
 
 def _check_range(what: str, coordinates, limit: int) -> None:
     if len(coordinates) and (coordinates.min() < 0 or coordinates.max() >= limit):
-        bad = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
-        raise ValueError(f"{what} {bad} is outside 0..{limit - 1}. {_SPARSE_WAY_OUT}")
+        value = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
+        raise ValueError(f"{what} {value} is outside 0..{limit - 1}. {_SPARSE_ADVICE}")
 
 
-def _check_lengths(kind: str, values: int, indices: int) -> None:
-    if values != indices:
-        raise ValueError(f"{kind}: {values} values for {indices} indices. {_SPARSE_WAY_OUT}")
+def _check_lengths(kind: str, n_values: int, n_indices: int) -> None:
+    if n_values != n_indices:
+        raise ValueError(f"{kind}: {n_values} values for {n_indices} indices. {_SPARSE_ADVICE}")
 
 
 def dense(matrix, name: str = "y") -> Any:
-    """A sparse matrix as an array, anything else as it is."""
+    """Return a sparse matrix as an array, anything else unchanged."""
     if not hasattr(matrix, "toarray"):
         return matrix
     check_sparse(matrix, name)
     check_memory(
         f"sparse {name} of shape {matrix.shape} as an array",
         math.prod(matrix.shape) * matrix.dtype.itemsize,
-        "It is made dense here: take fewer rows or columns at a time.",
+        "This method needs a dense array: pass fewer rows or columns at a time.",
     )
     return matrix.toarray()
 
 
 def check_array(X, **options) -> Any:
-    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    """As scikit-learn's function, which would convert inconsistent sparse matrices."""
     name = options.get("input_name") or "X"
     check_input(X, name)
     if not options.get("ensure_2d", True):
-        _refuse_single(X, name)
-    with within_float(name):
+        _refuse_scalar(X, name)
+    with explaining_overflow(name):
         return validation.check_array(with_gaps(X), **options)
 
 
 def validate_data(model, X, y="no_validation", **options) -> Any:
-    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    """As scikit-learn's function, which would convert inconsistent sparse matrices."""
     check_input(X)
     check_sparse(y, "y")
-    if not isinstance(y, str):  # scikit-learn's word for no targets at all
-        _refuse_single(y, "y")
-    with within_float("X or y"):
+    if not isinstance(y, str):  # scikit-learn's marker for no targets
+        _refuse_scalar(y, "y")
+    with explaining_overflow("X or y"):
         return validation.validate_data(model, with_gaps(X), with_gaps(y), **options)
 
 
 def with_gaps(values) -> Any:
-    """Masked entries of an array as NaN, which scikit-learn sees; it drops the mask."""
+    """Return masked entries as NaN, since scikit-learn ignores the mask."""
     if not (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
         return values
     kind = values.dtype.kind
@@ -155,9 +156,9 @@ def with_gaps(values) -> Any:
 
 
 def check_input(X, name: str = "X") -> None:
-    """Refuse unsound sparse matrices, and frames without columns or with two of one name."""
+    """Refuse inconsistent sparse matrices, and frames without columns or with repeated names."""
     check_sparse(X, name)
-    # Arrow calls the arrays themselves columns.
+    # In Arrow tables `columns` are the arrays, not the names.
     columns = getattr(X, "column_names" if hasattr(X, "column_names") else "columns", None)
     if columns is None or callable(columns) or sp.issparse(X):
         return
@@ -172,7 +173,7 @@ def check_input(X, name: str = "X") -> None:
         )
 
 
-def _refuse_single(values, name: str) -> None:
+def _refuse_scalar(values, name: str) -> None:
     if getattr(values, "shape", None) == () or np.isscalar(values):
         raise ValueError(
             f"{name} is a single value, {values!r}. Pass one a row, as a list or an array."
@@ -180,8 +181,8 @@ def _refuse_single(values, name: str) -> None:
 
 
 @contextmanager
-def within_float(name: str) -> Iterator[None]:
-    """Say what whole numbers beyond all floats are."""
+def explaining_overflow(name: str) -> Iterator[None]:
+    """Raise a clear error for integers beyond the range of floats."""
     try:
         yield
     except OverflowError:
@@ -193,7 +194,10 @@ def within_float(name: str) -> Iterator[None]:
 
 # --------------------------------------------------------------------------- targets
 def along_one(y) -> Any:
-    """Targets along one axis; scikit-learn would drop a mask."""
+    """Return targets as a one-dimensional array.
+
+    Masked targets are refused, since scikit-learn ignores the mask.
+    """
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
         return y
     if np.ma.is_masked(y):
@@ -202,41 +206,44 @@ def along_one(y) -> Any:
 
 
 def kind_of_targets(y) -> str:
-    """scikit-learn's word for what y holds; numbers that no integer can hold are no cause for a
-    warning.
+    """Return scikit-learn's type of the targets.
+
+    Numbers beyond the range of integers cause no warning.
     """
     check_sparse(y, "y")
-    _refuse_single(y, "y")
+    _refuse_scalar(y, "y")
     with np.errstate(invalid="ignore"):
         return type_of_target(y)
 
 
 def check_classes(y) -> None:
-    """Refuse targets that are no classes, in scikit-learn's words."""
+    """Refuse targets that are not classes, with scikit-learn's message."""
     with np.errstate(invalid="ignore"):
         check_classification_targets(y)
 
 
 def refuse_none(y, name: str) -> None:
-    """Refuse rows without targets, and targets that lie elsewhere."""
+    """Refuse missing targets, and dask collections."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     refuse_collection(name, y)
 
 
 def distinct(classes) -> np.ndarray:
-    """Classes, ascending; none at all, None and numbers beside words are refused."""
+    """Return the different classes, ascending; refuse none, None, and numbers next to words."""
     classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
     values = np.ravel(np.array(classes, dtype=object)).tolist()
     if not values:
         raise ValueError("classes is empty. Name two classes at least.")
-    if len({isinstance(one, str) for one in values}) > 1 or any(one is None for one in values):
+    if len({isinstance(label, str) for label in values}) > 1 or any(
+        label is None for label in values
+    ):
         raise ValueError(f"classes {values[:10]} are of two kinds; all must be numbers, or words.")
     return np.unique(classes)
 
 
 def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
-    """Refuse words where classes are numbers, and numbers where they are words."""
+    """Refuse words where the classes are numbers, and numbers where they are words."""
     if isinstance(y[:1].tolist()[0], str) != isinstance(classes[:1].tolist()[0], str):
         raise ValueError(
             f"y holds {y[:5].tolist()}, of another kind than classes_ {classes[:10].tolist()}; all "
@@ -245,15 +252,15 @@ def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
 
 
 def check_length(y, n_rows: int) -> None:
-    """Refuse another number of targets than of rows."""
+    """Refuse a number of targets that differs from the number of rows."""
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
         )
 
 
-def check_scores(X, outputs: int, what: str = "the scores") -> None:
-    """Refuse a number for each row and output where memory has no room for them."""
+def check_scores_memory(X, outputs: int, what: str = "the scores") -> None:
+    """Refuse a matrix of rows by outputs that is too large for the memory."""
     rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
     check_memory(
         f"{what} of {rows:,} rows and {outputs:,} outputs",
@@ -262,9 +269,10 @@ def check_scores(X, outputs: int, what: str = "the scores") -> None:
     )
 
 
-def class_spans(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:
-    """Cuts of a chunk where a class is met for the first time: a class exists from its first row
-    on, not from its chunk on.
+def split_at_new_classes(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:
+    """Return spans of a chunk that each begin at the first row of a new class.
+
+    A new class then exists from its first row on, whatever the chunks.
     """
     if getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
         return [(0, n_rows)]
@@ -284,8 +292,9 @@ def class_spans(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:
 
 
 def refuse_collection(name: str, X) -> None:
-    """Refuse a collection of dask, which NumPy would pull whole to this machine in silence; `name`
-    is the estimator or the argument.
+    """Refuse a dask collection, which NumPy would load silently into the memory of this machine.
+
+    `name` is the estimator or the argument.
     """
     graph = getattr(X, "__dask_graph__", None)
     if graph is None or isinstance(X, type) or graph() is None:
@@ -293,19 +302,19 @@ def refuse_collection(name: str, X) -> None:
     kind = type(X)
     raise TypeError(
         f"{name} takes arrays of this machine, and {kind.__module__}.{kind.__qualname__} is a "
-        f"collection of dask. Pass it to tamis.distributed.fit(model, ...), which learns where its "
-        "partitions lie, or call its compute() first if it fits into memory."
+        f"collection of dask. Pass it to tamis.distributed.fit(model, ...), which learns on its "
+        "workers, or call its compute() first if it fits into memory."
     )
 
 
 def by_reading(model, X):
-    """A frame as rows, by the columns of the file that the model was trained from, if it was."""
+    """Return a frame as rows, with the columns of the file that the model was trained from."""
     reading = vars(model).get("reading_")
     return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
 
 
-def checked(model, X, **options):
-    """X after scikit-learn's checks; where it holds words, the way out is told."""
+def validate_numbers_or_advise(model, X, **options):
+    """As `validate_data`; if X has words, the error tells how to encode them."""
     try:
         return validate_data(model, X, **options)
     except ValueError as error:

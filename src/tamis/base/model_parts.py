@@ -1,4 +1,4 @@
-"""Parameters into terms: names, automatic constants, and which terms go together."""
+"""Parameters as terms: names, automatic constants, and which terms work together."""
 
 import math
 from typing import NamedTuple
@@ -13,19 +13,21 @@ from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
 from tamis.terms.optimizers import Averaged, ByColumn
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 
-AUTO_ALPHA = 1e-4  # in units of (slope at score 0) x (norm of a row)
-LEADER_ETA = 1.0  # in units of (gradient at score 0) / (norm of a row)
+AUTO_ALPHA = 1e-4  # in units of (gradient at score 0) x (norm of a row)
+LEADER_ETA = 1.0  # for FTRL, in units of (gradient at score 0) / (norm of a row)
 PENALTIES = {"l1": 1.0, "l2": 0.0, "ridge": 0.0, "elasticnet": None}
 
 
 def is_smooth(loss) -> bool:
-    """Whether a loss has no kink."""
+    """Return whether a loss has no kink."""
     return getattr(loss, "smooth", True)
 
 
 def loss_of(model):
-    """The loss term of a model: a classifier takes losses of classes, a regressor losses of
-    numbers; one whose `_residual_loss` is set takes only losses of score - target.
+    """Return the loss term of a model, from its parameter `loss`.
+
+    A classifier takes losses of classes, a regressor losses of numbers. A model with
+    `_residual_loss` takes only losses of score - target.
     """
     loss = take_term("loss", model.loss, LOSSES, ("value", "gradient", "hessian_bound"))
     accepts = accepts_numbers if is_regressor(model) else accepts_classes
@@ -38,15 +40,15 @@ def loss_of(model):
         if accepts(term) and not (residual and hasattr(term, "accepts"))
     ]
     domain = getattr(loss, "domain", "other targets")
-    own = "a term that depends on score - target" if is_regressor(model) else "a term of classes"
+    term_text = "a term of score - target" if is_regressor(model) else "a term of classes"
     raise ValueError(
         f"loss={model.loss!r} is a loss of {domain}; {type(model).__name__} takes "
-        f"{', '.join(names)}, or {own}."
+        f"{', '.join(names)}, or {term_text}."
     )
 
 
 def check_targets(loss, targets: np.ndarray) -> None:
-    """Refuse numbers that a loss does not take as targets, by the first row that holds one."""
+    """Refuse targets that a loss does not take; the message names the first such row."""
     if not hasattr(loss, "accepts"):
         return
     refused = ~np.asarray(loss.accepts(targets), dtype=bool)
@@ -59,7 +61,7 @@ def check_targets(loss, targets: np.ndarray) -> None:
 
 
 def penalty_of(alpha, l1_ratio: float, positive):
-    """Penalty term and whether its strength is automatic."""
+    """Return the penalty term, and whether its strength is automatic."""
     automatic = isinstance(alpha, str)
     strength = AUTO_ALPHA if automatic else float(alpha)
     l1, l2 = strength * l1_ratio, strength * (1.0 - l1_ratio)
@@ -72,39 +74,41 @@ def penalty_of(alpha, l1_ratio: float, positive):
 
 
 def learning_rate_of(learning_rate, eta, automatic_eta: float):
-    """Learning rate and whether its size is automatic."""
-    given = take_term("learning_rate", learning_rate, LEARNING_RATES, ("step_size",))
+    """Return the learning rate, and whether its size is automatic."""
+    term = take_term("learning_rate", learning_rate, LEARNING_RATES, ("step_size",))
     if not isinstance(learning_rate, str):
         if not isinstance(eta, str):
             raise ValueError(
-                f"learning_rate={learning_rate!r} has a size of its own; leave eta at 'auto' "
-                "beside it."
+                f"learning_rate={learning_rate!r} contains a step size; leave eta at 'auto'."
             )
-        return given, False
-    if isinstance(given, PassiveAggressive):
-        return (given if isinstance(eta, str) else given._replace(C=float(eta))), False
+        return term, False
+    if isinstance(term, PassiveAggressive):
+        return (term if isinstance(eta, str) else term._replace(C=float(eta))), False
     automatic = isinstance(eta, str)
-    return given._replace(eta=automatic_eta if automatic else float(eta)), automatic
+    return term._replace(eta=automatic_eta if automatic else float(eta)), automatic
 
 
 def check_curvature(model, loss, optimizer) -> None:
-    """Refuse a smooth loss whose second derivative has no bound where a step could lead anywhere:
-    coordinates with rates of their own hold long steps back, others take implicit steps.
+    """Refuse a smooth loss with unbounded second derivative if steps could be far too long.
+
+    Learning rates per coordinate limit such steps, and a loss with `implicit_gradient` takes
+    implicit steps.
     """
     bounded = not is_smooth(loss) or math.isfinite(loss.hessian_bound())
     if not (bounded or optimizer.adapts() or hasattr(loss, "implicit_gradient")):
         raise TypeError(
             f"{type(model).__name__}: the second derivative of {loss!r} has no bound, and it lacks "
             f"the method implicit_gradient, which steps of {optimizer!r} then need. Add it, or use "
-            "an optimizer with a rate a coordinate, 'ftrl' or 'adagrad'; if the loss has a kink, "
-            "give it a property `smooth` that is False."
+            "an optimizer with learning rates per coordinate, 'ftrl' or 'adagrad'; if the loss has "
+            "a kink, give it a property `smooth` that is False."
         )
 
 
 class FirstOrderModel(NamedTuple):
-    """What a first-order model learns by: (loss, penalty, optimizer, learning rate), and flags that
-    say whether there is an intercept, and whether the size of steps and the strength of the penalty
-    are automatic.
+    """The terms of a first-order model, and flags.
+
+    The terms are loss, penalty, optimizer and learning rate. The flags tell whether there is an
+    intercept, and whether the step size and the penalty strength are automatic.
     """
 
     terms: tuple
@@ -114,7 +118,7 @@ class FirstOrderModel(NamedTuple):
 def compose(
     model, loss, penalty, optimizer, learning_rate, *, auto_eta: bool, auto_alpha: bool
 ) -> FirstOrderModel:
-    """The model of these terms, or an error that says why they do not go together."""
+    """Return the model of these terms, or raise an error if they do not work together."""
     name = type(model).__name__
     check_curvature(model, loss, optimizer)
     objection = optimizer.objection(penalty, model.average)
@@ -126,7 +130,7 @@ def compose(
     if isinstance(learning_rate, PassiveAggressive):
         if is_smooth(loss):
             raise ValueError(
-                f"{name}: passive-aggressive steps need a loss of slope 1 or 0 (hinge, "
+                f"{name}: passive-aggressive steps need a loss with gradient 0, 1 or -1 (hinge, "
                 f"epsilon_insensitive). Got {loss!r}."
             )
         if penalty.rates() != (0.0, 0.0) or not optimizer.takes_any_step():

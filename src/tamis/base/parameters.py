@@ -1,10 +1,10 @@
-"""Declared parameters: name, type, default, rule and sentence of each, said once.
+"""Declared parameters: name, type, default, rule and description, each in one place.
 
-A class under `@estimator` declares what its constructor takes. The decorator makes `__init__`,
-scikit-learn's `_parameter_constraints`, and the parts of the docstring that are marked:
-``{parameters}`` and ``{attributes}``, sections that follow from the declarations of the class and
-of all its bases, and ``{family}``, the docstring of the nearest base that has ``{kind}`` in it,
-told once for classifier and regressor.
+A class with the decorator `@estimator` declares the parameters of its constructor. The decorator
+makes `__init__`, scikit-learn's `_parameter_constraints`, and the marked parts of the docstring:
+``{parameters}`` and ``{attributes}`` become sections from the declarations of the class and its
+bases; ``{family}`` becomes the docstring of the nearest base with ``{kind}`` in it, which a
+classifier and a regressor share.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
 Auto = Literal["auto"]
 TermLike = str | tuple[Any, ...]  # a name, or a term
 Seed = int | np.random.RandomState | None
-WIDTH = 84  # of a sentence in a section, as it stands in a class's docstring
+SECTION_WIDTH = 84  # characters per line in a section of a docstring
 
 # ---------------------------------------------------------------- rules, in scikit-learn's words
 NUMBER = Interval(Real, 0, None, closed="left")
@@ -37,9 +37,9 @@ AUTO = StrOptions({"auto"})
 BOOL = "boolean"
 ARRAY = "array-like"
 RANDOM = "random_state"
-TERM = "no_validation"  # names and terms are checked where they are paired
+TERM = "no_validation"  # `take_term` checks names and terms
 
-_KINDS = {
+_TYPE_NAMES = {
     BOOL: "bool",
     ARRAY: "array-like",
     RANDOM: "int, RandomState instance or None",
@@ -51,18 +51,18 @@ _KINDS = {
 }
 
 
-def at_least(least: int) -> Interval:
-    """Whole numbers from `least` on."""
-    return Interval(Integral, least, None, closed="left")
+def at_least(minimum: int) -> Interval:
+    """Integers from `minimum` on."""
+    return Interval(Integral, minimum, None, closed="left")
 
 
 def one_of(*words: str) -> StrOptions:
-    """One of some words."""
+    """One of some strings."""
     return StrOptions(set(words))
 
 
 def parameter(
-    default: Any, rules: Any, sentence: str, kind: str | None = None, *, kw_only: bool = False
+    default: Any, rules: Any, sentence: str, type_name: str | None = None, *, kw_only: bool = False
 ) -> Any:
     """Declare a parameter.
 
@@ -80,34 +80,35 @@ def parameter(
         Whether it is given by its name alone; so are all of a class under
         ``@estimator(kw_only=True)``.
     """
-    about = {"rules": rules, "sentence": sentence, "kind": kind or _kind_of(rules)}
-    only: dict[str, Any] = {"kw_only": True} if kw_only else {}
-    return dataclasses.field(default=default, metadata=about, **only)
+    details = {"rules": rules, "sentence": sentence, "kind": type_name or _type_name(rules)}
+    keyword_only: dict[str, Any] = {"kw_only": True} if kw_only else {}
+    return dataclasses.field(default=default, metadata=details, **keyword_only)
 
 
 def is_auto(value) -> bool:
-    """Whether a parameter is the word "auto"."""
+    """Return whether a parameter is "auto"."""
     return isinstance(value, str) and value == "auto"
 
 
-def _kind_of(rules) -> str:
-    """The type of a parameter as its docstring says it."""
+def _type_name(rules) -> str:
+    """Return the type of a parameter for its docstring."""
     words = []
     for rule in rules if isinstance(rules, list) else [rules]:
         if isinstance(rule, StrOptions):
             options = [f'"{word}"' for word in sorted(rule.options)]
             words.append(options[0] if len(options) == 1 else "{" + ", ".join(options) + "}")
         elif isinstance(rule, Interval):
-            words.append(_KINDS[rule.type])
+            words.append(_TYPE_NAMES[rule.type])
         else:
-            words.append(_KINDS[rule])
+            words.append(_TYPE_NAMES[rule])
     words = list(dict.fromkeys(words))
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def loss_parameter(default: str, sentence: str | None = None, residual: bool = False) -> Any:
-    """The loss of a linear model: of classes where that is its default, else of numbers, or with
-    `residual` of score - target alone.
+    """Return the parameter `loss` of a linear model, for classes or numbers as its default.
+
+    `residual` restricts it to losses of score - target.
     """
     accepts = accepts_numbers if accepts_numbers(LOSSES[default]) else accepts_classes
     names = [
@@ -120,140 +121,151 @@ def loss_parameter(default: str, sentence: str | None = None, residual: bool = F
 
 
 # ---------------------------------------------------------------- classes
-@dataclass_transform()  # any right side counts as a default
+@dataclass_transform()  # for type checkers, every assigned value is a default
 def estimator(cls: type | None = None, *, kw_only: bool = False):
-    """Make a class's constructor, constraints and docstring from its declared parameters."""
+    """Make the constructor, constraints and docstring of a class from its declared parameters."""
 
     def build(cls):
-        made = dataclasses.dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
-        made._parameter_constraints = {
-            field.name: field.metadata["rules"] for field in _declared(made)
+        built = dataclasses.dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
+        built._parameter_constraints = {
+            field.name: field.metadata["rules"] for field in _declared(built)
         }
-        # scikit-learn asks for it in every call that checks parameters.
-        made.__init__.__signature__ = inspect.signature(made.__init__)
-        made.__doc__ = _document(made)
-        return made
+        # scikit-learn reads it in every check of parameters; computing it once saves time.
+        built.__init__.__signature__ = inspect.signature(built.__init__)
+        built.__doc__ = _document(built)
+        return built
 
     return build if cls is None else build(cls)
 
 
 def _declared(cls) -> list:
-    """Fields in the order of the signature: those by position first."""
+    """Return the declared fields in the order of the signature: positional ones first."""
     fields = [field for field in dataclasses.fields(cls) if "rules" in field.metadata]
     return sorted(fields, key=lambda field: field.kw_only)
 
 
 def _document(cls) -> str | None:
-    """The docstring with its marked parts filled in."""
+    """Return the docstring with its marked parts filled in."""
     text = cls.__dict__.get("__doc__")
     if text is None or cls.__name__.startswith("_"):
         return text
     text = inspect.cleandoc(text)
     if "{family}" in text:
         text = text.replace("{family}", _family(cls), 1)
-    if "{kind}" in text:  # the words of a family, which its members fill in
+    if "{kind}" in text:  # a shared docstring, which subclasses fill in
         return text
-    text = text.replace("{parameters}", _section("Parameters", map(_said, _declared(cls))), 1)
-    text = text.replace("{attributes}", _section("Attributes", _shown(cls).values()), 1)
+    text = text.replace(
+        "{parameters}", _section("Parameters", map(_parameter_entry, _declared(cls))), 1
+    )
+    text = text.replace("{attributes}", _section("Attributes", _attribute_entries(cls).values()), 1)
     return textwrap.indent(text, "    ").strip() + "\n    "
 
 
 def _family(cls) -> str:
-    """What the nearest base with ``{kind}`` in its docstring says, in the words of this class."""
+    """Return the shared docstring of the nearest base with ``{kind}``, for this class."""
     for base in cls.__mro__[1:]:
         text = vars(base).get("__doc__") or ""
         if "{kind}" in text:
             kind = "classifier" if issubclass(cls, ClassifierMixin) else "regressor"
-            told = inspect.cleandoc(text).partition("\n\n")[2]  # the first line is the base's own
-            return told.replace("{kind}", kind).replace("{Kind}", kind.capitalize())
-    raise TypeError(f"{cls.__name__} has {{family}} in its docstring, but no base speaks for it.")
+            # Without the first line, which describes the base.
+            description = inspect.cleandoc(text).partition("\n\n")[2]
+            return description.replace("{kind}", kind).replace("{Kind}", kind.capitalize())
+    raise TypeError(f"{cls.__name__} has {{family}} in its docstring, but no base has {{kind}}.")
 
 
 def _section(title: str, entries) -> str:
-    """A section of numpydoc."""
+    """Return a numpydoc section."""
     return f"{title}\n{'-' * len(title)}\n" + "\n".join(entries)
 
 
-def _said(field) -> str:
-    """An entry of the section of parameters."""
+def _parameter_entry(field) -> str:
+    """Return an entry of the section of parameters."""
     default = f'"{field.default}"' if isinstance(field.default, str) else repr(field.default)
     head = f"{field.name} : {field.metadata['kind']}, default={default}"
     return f"{head}\n{textwrap.indent(_wrapped(field.metadata['sentence']), '    ')}"
 
 
 def _wrapped(sentence: str) -> str:
-    return "\n".join(textwrap.wrap(sentence, WIDTH, break_long_words=False, break_on_hyphens=False))
+    return "\n".join(
+        textwrap.wrap(sentence, SECTION_WIDTH, break_long_words=False, break_on_hyphens=False)
+    )
 
 
-def _shown(cls) -> dict[str, str]:
-    """Entries of the section of attributes by name: those of the bases, then the class's own; an
-    entry said again replaces the first one where it stands.
+def _attribute_entries(cls) -> dict[str, str]:
+    """Return the entries of the section of attributes by name, those of the bases first.
+
+    A later entry replaces an earlier one with the same name, in its position.
     """
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         text = textwrap.dedent(vars(base).get("_attributes", "")).strip()
         for entry in re.split(r"\n(?=\S)", text) if text else ():
-            found[entry.partition(" : ")[0]] = entry
-    return found
+            entries[entry.partition(" : ")[0]] = entry
+    return entries
 
 
 # ---------------------------------------------------------------- terms as parameters
-def take_term(name: str, given, named: dict, methods: tuple[str, ...]):
-    """A term from its name or from a term, every number in it made a float."""
-    if isinstance(given, str):
-        if given not in named:
+def take_term(name: str, user_value, terms_by_name: dict, methods: tuple[str, ...]):
+    """Return a term from its name, or the user's term with all its numbers as floats."""
+    if isinstance(user_value, str):
+        if user_value not in terms_by_name:
+            names = ", ".join(map(repr, sorted(terms_by_name)))
             raise ValueError(
-                f"The {name!r} parameter must be one of {', '.join(map(repr, sorted(named)))}, or "
-                f"a term. Got {given!r} instead."
+                f"The {name!r} parameter must be one of {names}, or a term. Got {user_value!r} "
+                "instead."
             )
-        return named[given]
-    if not is_term(given):
+        return terms_by_name[user_value]
+    if not is_term(user_value):
         kind = (
             "a bare number"
-            if isinstance(given, Real)
-            else f"an object of type {type(given).__name__}"
+            if isinstance(user_value, Real)
+            else f"an object of type {type(user_value).__name__}"
         )
-        names = ", ".join(map(repr, sorted(named)))
+        names = ", ".join(map(repr, sorted(terms_by_name)))
         raise TypeError(
             f"The {name!r} parameter must be a name ({names}) or a term such as "
-            f"tamis.terms.Hinge(margin=1.0). Got {kind}, {given!r}."
+            f"tamis.terms.Hinge(margin=1.0). Got {kind}, {user_value!r}."
         )
-    missing = missing_methods(given, *methods)
+    missing = missing_methods(user_value, *methods)
     if missing:
         raise TypeError(
-            f"{given!r} cannot serve as {name}: it lacks the "
+            f"{user_value!r} cannot serve as {name}: it lacks the "
             f"method{'s' if len(missing) > 1 else ''} {', '.join(missing)}."
         )
-    _check_fields(name, given)
-    return as_floats(given)
+    _check_fields(name, user_value)
+    return as_floats(user_value)
 
 
 _COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
-def _check_fields(name: str, given) -> None:
-    """Refuse a number that its field rules out, as ``Annotated[float, "> 0"]`` does, or a tuple of
-    all values in place of the comparison; in terms inside the term too.
+def _check_fields(name: str, term) -> None:
+    """Refuse a number that its field does not accept, also in inner terms.
+
+    A field declares ``Annotated[float, "> 0"]``, or a tuple of all accepted values in place of the
+    comparison.
     """
-    kinds = type(given).__annotations__
-    for field, value in zip(given._fields, given, strict=True):
+    annotations = type(term).__annotations__
+    for field, value in zip(term._fields, term, strict=True):
         if is_term(value):
             _check_fields(name, value)
             continue
-        rules = [rule for rule in getattr(kinds.get(field), "__metadata__", ()) if _is_rule(rule)]
+        rules = [
+            rule for rule in getattr(annotations.get(field), "__metadata__", ()) if _is_rule(rule)
+        ]
         if not all(_is_allowed(value, rule) for rule in rules):
-            words = " and ".join(
+            accepted = " and ".join(
                 rule if isinstance(rule, str) else f"one of {', '.join(f'{v:g}' for v in rule)}"
                 for rule in rules
             )
             raise ValueError(
-                f"The {name!r} parameter holds {given!r}, whose {field} must be {words}. Got "
+                f"The {name!r} parameter holds {term!r}, whose {field} must be {accepted}. Got "
                 f"{value!r} instead."
             )
 
 
 def _is_rule(note) -> bool:
-    """Whether a note on a type is a rule; a user's term may have other notes."""
+    """Return whether an annotation is a rule; a user's term may have other annotations."""
     return isinstance(note, tuple) or str(note).partition(" ")[0] in _COMPARISONS
 
 

@@ -1,26 +1,23 @@
-"""Losses of rows, their means with standard errors, paired differences, and the baseline that
-predicts without looking at a row.
-"""
+"""Losses of rows, means with standard errors, paired differences, and the constant baseline."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-Baseline = list[list[Any]]  # classes with their weights; or means, one an output, with theirs
-# What is added up over rows: weighted losses, weights, the number of rows, weighted losses of the
-# baseline, weighted squares of losses and of gains over the baseline, squares of weights.
+Baseline = list[list[Any]]  # [class, weight] per class; or [mean, weight] per output
+# Sums over rows: weighted losses, weights, the number of rows, weighted losses of the baseline,
+# weighted squares of losses and of gains over the baseline, squares of weights.
 LOSS, WEIGHT, ROWS, BASELINE_LOSS, SQUARES, GAIN_SQUARES, WEIGHT_SQUARES = range(7)
 NO_SUMS = [0.0] * 7
 
 
 # --------------------------------------------------------------------------- rows
 def row_losses(y: np.ndarray, predicted: np.ndarray, scoring: str) -> np.ndarray:
-    """Loss of each row, the mean over its outputs; nan where the target is missing.
+    """Return the loss of each row, averaged over its outputs; nan if the target is missing.
 
-    The weighted mean of the losses is the error behind scikit-learn's scorer of that name: 1 less
-    the score of "accuracy" (of labels: the share of wrong ones, the Hamming loss), minus the score
-    of "neg_mean_squared_error".
+    The weighted mean of the losses is the error of scikit-learn's scorer of that name: 1 minus
+    "accuracy" (for labels the Hamming loss), or minus "neg_mean_squared_error".
     """
     if scoring == "accuracy":
         losses = (predicted != y).astype(float)
@@ -34,7 +31,7 @@ def row_losses(y: np.ndarray, predicted: np.ndarray, scoring: str) -> np.ndarray
 
 
 def default_scoring(classes: bool) -> str:
-    """The scorer of classes or labels, and that of numbers."""
+    """Return the default scorer of classes or labels, or of numbers."""
     return "accuracy" if classes else "neg_mean_squared_error"
 
 
@@ -42,24 +39,31 @@ def default_scoring(classes: bool) -> str:
 def mean_with_error(
     values: np.ndarray, weights: np.ndarray | None = None, ddof: float = 1.0
 ) -> tuple[float, float]:
-    """Weighted mean, and its standard error by the effective number of rows (L. Kish, Survey
-    Sampling, 1965); inf where that is not above `ddof`.
+    """Return the weighted mean and its standard error, by the effective number of rows.
+
+    The error is inf if the effective number (L. Kish, Survey Sampling, 1965) is at most `ddof`.
     """
     if weights is None:
         count = len(values)
         error = values.std(ddof=ddof) / math.sqrt(count) if count > ddof else math.inf
         return float(values.mean()), float(error)
-    mean, shares = float(np.average(values, weights=weights)), weights / weights.sum()
-    per_row = (shares**2).sum()  # 1 over the effective number of rows
-    variance, room = (shares * (values - mean) ** 2).sum(), 1.0 - ddof * per_row
-    return mean, float(np.sqrt(variance * per_row / room)) if room > 0.0 else math.inf
+    mean, fractions = float(np.average(values, weights=weights)), weights / weights.sum()
+    inverse_n_effective = (fractions**2).sum()  # 1 over the effective number of rows
+    variance, denominator = (
+        (fractions * (values - mean) ** 2).sum(),
+        1.0 - ddof * inverse_n_effective,
+    )
+    return mean, float(
+        np.sqrt(variance * inverse_n_effective / denominator)
+    ) if denominator > 0.0 else math.inf
 
 
 def paired_difference(
     first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = None, ddof: float = 1.0
 ) -> tuple[float, float]:
-    """Mean of first - second, losses of the same rows, and its standard error: row by row, since
-    what makes a row hard is hard for both.
+    """Return the mean of first - second, losses of the same rows, and its standard error.
+
+    The difference is taken per row, since the same rows are hard for both models.
     """
     return mean_with_error(first - second, weights, ddof)
 
@@ -71,46 +75,47 @@ def one_standard_error(
     se: float = 1.0,
     allow_empty: bool = False,
 ) -> tuple[int, float]:
-    """The setting that keeps least among those whose mean loss is within `se` standard errors of
-    the least one, and that limit.
+    """Return the setting that keeps the fewest features within `se` standard errors of the best
+    one, and the limit of its loss.
 
     Parameters
     ----------
     means : ndarray of shape (n_settings,)
         Mean held-out losses.
     error : float
-        Standard error of the least of them.
+        Standard error of the lowest of them.
     sizes : ndarray of shape (n_settings,), default=None
-        How much each setting keeps; of equals the better one is taken. None where every setting
-        keeps at least as much as the one before it.
+        Number of features of each setting; of equal sizes the setting of lower loss wins. None if
+        each setting has at least as many features as the one before it.
     se : float, default=1.0
-        How many standard errors to give up. 0 takes the setting of least loss.
+        Accepted loss above the lowest, in standard errors. 0 takes the setting of lowest loss.
     allow_empty : bool, default=False
-        Whether a setting that keeps nothing may be taken where the best one keeps something.
+        Whether a setting without features may be chosen if the best one has some.
 
     Returns
     -------
     index : int
         Number of the setting.
     limit : float
-        Largest mean loss that counts as near the least one.
+        Largest mean loss within the accepted range.
     """
     lowest = int(np.argmin(means))
     limit = float(means[lowest] + se * error)
-    near = means <= limit
+    is_near = means <= limit
     if sizes is None:
-        return int(np.flatnonzero(near)[0]), limit
+        return int(np.flatnonzero(is_near)[0]), limit
     if not allow_empty and sizes[lowest] > 0:
-        near &= sizes > 0
-    indices = np.flatnonzero(near)
+        is_near &= sizes > 0
+    indices = np.flatnonzero(is_near)
     return int(indices[np.lexsort((means[indices], sizes[indices]))[0]]), limit
 
 
 def one_standard_error_of_folds(
     losses: np.ndarray, sizes: np.ndarray | None = None, se: float = 1.0
 ) -> tuple[int, float]:
-    """`one_standard_error` of losses (n_settings, n_folds), by the standard error over the folds of
-    the best setting; one fold has none.
+    """Apply `one_standard_error` to losses of shape (n_settings, n_folds).
+
+    The standard error is that of the best setting over the folds, 0 for a single fold.
     """
     means = losses.mean(axis=1)
     best = losses[int(np.argmin(means))]
@@ -120,31 +125,32 @@ def one_standard_error_of_folds(
 
 # --------------------------------------------------------------------------- baseline
 def update_baseline(state: Baseline, y: Any, weights: np.ndarray | None, classes: bool) -> None:
-    """Add targets to what the baseline knows: weights of the classes; or means, one an output."""
+    """Add targets to the state of the baseline: class weights, or one mean per output."""
     y = y if hasattr(y, "tocsr") else np.asarray(y)
     weights = np.ones(y.shape[0]) if weights is None else np.asarray(weights, dtype=float)
     if classes and y.ndim == 1:
         values, codes = np.unique(y, return_inverse=True)
-        known = dict(state)
+        class_weights = dict(state)
         sums = np.bincount(codes, weights=weights, minlength=len(values))
         for value, weight in zip(values.tolist(), sums.tolist(), strict=True):
-            known[value] = known.get(value, 0.0) + weight
-        state[:] = [[value, weight] for value, weight in known.items()]
+            class_weights[value] = class_weights.get(value, 0.0) + weight
+        state[:] = [[value, weight] for value, weight in class_weights.items()]
         return
     total = float(weights.sum())
     if not total:
         return
     means = np.atleast_1d(y.T @ weights) / total
     state.extend([0.0, state[0][1] if state else 0.0] for _ in range(len(state), len(means)))
-    for pair, mean in zip(state, means.tolist(), strict=False):
-        pair[1] += total
-        pair[0] += (mean - pair[0]) * total / pair[1]
+    for mean_and_weight, mean in zip(state, means.tolist(), strict=False):
+        mean_and_weight[1] += total
+        mean_and_weight[0] += (mean - mean_and_weight[0]) * total / mean_and_weight[1]
 
 
 def baseline_prediction(state: Baseline, classes: bool, several: bool) -> Any:
-    """What the baseline predicts for every row: the most frequent class (the lowest of equally
-    frequent ones, as a model without a preference), the mean, or for `several` outputs the more
-    frequent value of each label or the mean of each.
+    """Return the constant that the baseline predicts.
+
+    For classes it is the most frequent one (the lowest of equally frequent ones), for numbers the
+    mean; for `several` outputs the more frequent value of each label, or each mean.
     """
     if classes and not several:
         largest = max(weight for _, weight in state)
@@ -156,7 +162,7 @@ def baseline_prediction(state: Baseline, classes: bool, several: bool) -> Any:
 
 
 def baseline_losses(state: Baseline, y: np.ndarray, classes: bool) -> np.ndarray:
-    """Losses of the baseline; nan where it knows nothing."""
+    """Return the losses of the baseline; nan if it has seen no targets."""
     if not state:
         return np.full(len(y), np.nan)
     predicted = baseline_prediction(state, classes, y.ndim > 1)
@@ -167,7 +173,7 @@ def baseline_losses(state: Baseline, y: np.ndarray, classes: bool) -> np.ndarray
 def add_losses(
     sums: list[float], losses: np.ndarray, baseline: np.ndarray, weights: np.ndarray | None
 ) -> None:
-    """Add losses of some rows, and those of the baseline on them, to `sums`."""
+    """Add the losses of some rows and those of the baseline to `sums`."""
     weights = np.ones(len(losses)) if weights is None else np.asarray(weights, dtype=float)
     for index, values in (
         (LOSS, losses),
@@ -182,8 +188,9 @@ def add_losses(
 
 
 def summarize_losses(sums: list[float]) -> dict[str, float]:
-    """Errors of a model and of the baseline, the standard errors of the first and of the paired
-    difference, and the rows that they are of; what is not known is left out.
+    """Return errors of the model and the baseline, with standard errors and the number of rows.
+
+    `gain_error` is the standard error of the paired difference. Unknown values are left out.
     """
     weight = sums[WEIGHT]
     if not weight:

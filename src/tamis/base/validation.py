@@ -1,4 +1,4 @@
-"""The border: user arrays in, trusted arrays out. Every message about bad input is born here."""
+"""Validation of user input: matrices, targets, weights, offsets. Messages about bad input."""
 
 import sys
 import warnings
@@ -14,13 +14,13 @@ from tamis.base.fast_checks import (
     by_reading,
     check_array,
     check_sparse,
-    checked,
-    is_known,
-    is_plain,
-    is_vector,
+    explaining_overflow,
+    is_float_vector,
+    is_plain_matrix,
+    matches_training,
     refuse_collection,
     validate_data,
-    within_float,
+    validate_numbers_or_advise,
 )
 from tamis.numerics.csr import (
     NOTHING,
@@ -33,27 +33,27 @@ from tamis.numerics.csr import (
     pack_nonzeros,
 )
 
-# Numbers are learned from between these two sizes: their fourth powers, times weights as large, and
-# the inverses of all that stay inside float64.
+# Limits of magnitudes: the fourth powers of such numbers, times weights as large, and the inverses
+# of all of these are within float64.
 LARGEST, SMALLEST = 1e50, 1e-50
-_RESCALE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
+_RESCALE_ADVICE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
 
 
-def _limits(word, number) -> tuple:
-    """Type, mask, smallest and largest as integers, as far as the type of numbers reaches."""
-    reach = np.finfo(number)
-    ends = [
-        number(max(SMALLEST, float(reach.smallest_subnormal))),
-        number(min(LARGEST, float(reach.max))),
+def _bit_limits(integer, floating) -> tuple:
+    """Return integer type, mask without sign, and the limits of magnitudes as integers."""
+    info = np.finfo(floating)
+    limits = [
+        floating(max(SMALLEST, float(info.smallest_subnormal))),
+        floating(min(LARGEST, float(info.max))),
     ]
-    return word, word(np.iinfo(word).max >> 1), *(end.view(word) for end in ends)
+    return integer, integer(np.iinfo(integer).max >> 1), *(end.view(integer) for end in limits)
 
 
-_BITS = {8: _limits(np.uint64, np.float64), 4: _limits(np.uint32, np.float32)}
+_BIT_LIMITS = {8: _bit_limits(np.uint64, np.float64), 4: _bit_limits(np.uint32, np.float32)}
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the user's own line, however deep the call."""
+    """Warn with the line of the user's code as the location."""
     frame, depth = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in (
         "tamis",
@@ -64,96 +64,95 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def half_fitted(model) -> NotFittedError:
-    """The error of a look at a model whose parts do not fit together: loops would read past the end
-    of its arrays.
+    """Return the error for a model with inconsistent attributes.
+
+    Loops would read past the end of its arrays.
     """
     return NotFittedError(
-        f"This {type(model).__name__} is half fitted: its last fit failed, or another thread is "
-        "fitting it, to other columns, classes or tasks than "
-        "before. Fit it again; between threads, ask a copy (copy.deepcopy beforehand), or put a "
-        "lock around the calls."
+        f"This {type(model).__name__} has attributes of two different fits: its last fit failed, "
+        "or another thread is fitting it to other columns, classes or tasks. Fit it again; with "
+        "several threads, use a copy (copy.deepcopy beforehand), or put a lock around the calls."
     )
 
 
 # --------------------------------------------------------------------------- matrices
 def take_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True):
-    """X as a trusted `Csr`, with scikit-learn's checks of shape and names done on the way.
+    """Return X as validated `Csr`, with scikit-learn's checks of shape and names.
 
-    Numbers larger in size than `LARGEST` are refused; those smaller than `SMALLEST` count as 0, and
-    where a fit (`reset`) has no others that is refused as well. A `chunk` of a stream may be all
-    that small: its neighbours need not be. Columns are sorted in each row where `ordered`.
+    Magnitudes above `LARGEST` are refused. Those below `SMALLEST` count as 0; a fit (`reset`)
+    refuses an X of nothing else, but not a `chunk` of a stream. `ordered` sorts the columns within
+    each row.
     """
-    X, fit = _validated(model, X, reset, grow), reset and not chunk
+    X, fit = _validate_shape(model, X, reset, grow), reset and not chunk
     if sp.issparse(X):
         return _from_csr(X, fit=fit, ordered=ordered)
-    return _from_dense(_sized(model, X, fit=fit))
+    return _from_dense(_clean_dense(model, X, fit=fit))
 
 
 def take_blocks(model, X, *, reset: bool, chunk: bool = False):
-    """Like `take_matrix`, but dense X stays a dense array, read-only: for methods that hand it to
-    BLAS.
-    """
-    X, fit = _validated(model, X, reset, False), reset and not chunk
-    return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_sized(model, X, fit=fit))
+    """As `take_matrix`, but a dense X stays a read-only array, for methods that use BLAS."""
+    X, fit = _validate_shape(model, X, reset, False), reset and not chunk
+    return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_clean_dense(model, X, fit=fit))
 
 
-def _validated(model, X, reset: bool, grow: bool):
-    """X after scikit-learn's checks; the numbers themselves are looked at later."""
+def _validate_shape(model, X, reset: bool, grow: bool):
+    """Return X after scikit-learn's checks of shape and names; its numbers are checked later."""
     X = X if reset else by_reading(model, X)
-    if is_plain(X) and (reset or is_known(model, X, grow)):
-        check_sparse(X, indices=False)  # these are looked at with the numbers
+    if is_plain_matrix(X) and (reset or matches_training(model, X, grow)):
+        check_sparse(X, indices=False)  # they are checked together with the numbers
         if reset:
             model.n_features_in_ = X.shape[1]
             if hasattr(model, "feature_names_in_"):
                 del model.feature_names_in_
         return X
     refuse_collection(type(model).__name__, X)
-    types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
-    options = {"dtype": types, "ensure_all_finite": False, **form}
+    types, layout = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
+    options = {"dtype": types, "ensure_all_finite": False, **layout}
     if grow and not reset:
-        found = _take_grown(model, X, options)
+        result = _validate_growing(model, X, options)
     else:
-        found = checked(model, X, reset=reset, **options)
+        result = validate_numbers_or_advise(model, X, reset=reset, **options)
     if sp.issparse(X) and X.format != "csr":
-        found.sum_duplicates()  # a copy, in whatever order the other form had
-    return found
+        result.sum_duplicates()  # of the converted copy
+    return result
 
 
 def take_columns(model, X, *, reset: bool):
-    """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array
-    without duplicates or stored zeros.
+    """Return X for batch solvers, checked in the same way.
+
+    It is a float64 array, or a CSC array without duplicates or stored zeros.
     """
     options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
     X = X if reset else by_reading(model, X)
     refuse_collection(type(model).__name__, X)
     if not sp.issparse(X):
-        return _sized(model, checked(model, X, **options), fit=reset)
+        return _clean_dense(model, validate_numbers_or_advise(model, X, **options), fit=reset)
     if X.format != "csc":
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
-    # The rows of its transpose are looked at, and nothing is sorted anew.
+    # The rows of its transpose are checked, so nothing is sorted again.
     X = validate_data(model, X, accept_sparse="csc", **options)
-    return _from_csr(X.T, fit=reset, turned=True).scipy().T
+    return _from_csr(X.T, fit=reset, transposed=True).scipy().T
 
 
-def _take_grown(model, X, options):
-    """Like `validate_data`, but columns may be added at the right, or be missing there."""
+def _validate_growing(model, X, options):
+    """As `validate_data`, but columns at the right may be new or missing."""
     names = _get_feature_names(X)
     known = getattr(model, "feature_names_in_", None)
     if names is not None and known is not None:
         common = min(len(names), len(known))
         if list(names[:common]) != list(known[:common]):
-            at = next(k for k in range(common) if names[k] != known[k])
+            column = next(k for k in range(common) if names[k] != known[k])
             raise ValueError(
-                f"column {at} is named {names[at]!r}, but was {known[at]!r} in earlier calls; "
-                "with grow=True new columns go to the right of the known ones."
+                f"column {column} is named {names[column]!r}, but was {known[column]!r} in earlier "
+                "calls; with grow=True new columns go to the right of the known ones."
             )
     elif (names is None) != (known is None):
-        said = (
+        difference = (
             "has column names, but earlier calls had none"
             if known is None
             else "has no column names, but earlier calls had"
         )
-        warn_user(f"X {said}.", UserWarning)
+        warn_user(f"X {difference}.", UserWarning)
         if known is not None and X.shape[1] > len(known):
             raise ValueError(
                 "X has new columns without names; pass a DataFrame as in earlier calls."
@@ -161,8 +160,8 @@ def _take_grown(model, X, options):
     return check_array(X, estimator=model, input_name="X", **options)
 
 
-def note_columns(model, X, width: int) -> None:
-    """Remember columns that `grow` has added; called once nothing can go wrong any more."""
+def record_columns(model, X, width: int) -> None:
+    """Record columns that `grow` has added, after everything else has succeeded."""
     if width > model.n_features_in_:
         model.n_features_in_ = width
         names = _get_feature_names(X)
@@ -170,71 +169,73 @@ def note_columns(model, X, width: int) -> None:
             model.feature_names_in_ = np.asarray(names, dtype=object)
 
 
-def _from_csr(X, *, fit: bool = False, turned: bool = False, ordered: bool = True) -> Csr:
-    """Trusted rows from a SciPy CSR matrix or array; copied only if something must be mended.
+def _from_csr(X, *, fit: bool = False, transposed: bool = False, ordered: bool = True) -> Csr:
+    """Return validated rows of a SciPy CSR matrix; copy only if something must be corrected.
 
-    `turned`: its rows are the user's columns.
+    `transposed`: its rows are the user's columns.
     """
     index_type = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
-    word, *limits = _BITS[X.data.dtype.itemsize]
+    unsigned, *limits = _BIT_LIMITS[X.data.dtype.itemsize]
     indptr = frozen(X.indptr.astype(np.uint64))
     indices = frozen(np.require(X.indices, requirements=["C", "A"])).view(index_type)
     data = frozen(np.require(X.data, requirements=["C", "A"]))
-    bits, width = data.view(word), np.uint64(X.shape[1])
-    _, wild, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
-    if wild:
+    bits, width = data.view(unsigned), np.uint64(X.shape[1])
+    _, out_of_range, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
+    if out_of_range:
         check_sparse(X)
     if large:
-        stored = data[: int(indptr[-1])]
-        _check_finite(stored, None, "X")
-        cell = int(np.abs(stored).argmax())
-        at = (int(np.searchsorted(indptr, cell, side="right")) - 1, int(indices[cell]))
-        _refuse_large(stored[cell], at[::-1] if turned else at)
-    tangled = unsorted and (ordered or has_duplicates(indptr, indices))
-    if small or tangled:
+        values = data[: int(indptr[-1])]
+        _check_finite(values, None, "X")
+        position = int(np.abs(values).argmax())
+        row_and_column = (
+            int(np.searchsorted(indptr, position, side="right")) - 1,
+            int(indices[position]),
+        )
+        _refuse_large(values[position], row_and_column[::-1] if transposed else row_and_column)
+    has_disorder = unsorted and (ordered or has_duplicates(indptr, indices))
+    if small or has_disorder:
         X = X.copy()
-        if tangled:  # else rows keep their order, whatever small numbers stand beside them
+        if has_disorder:  # else rows keep their order
             X.sum_duplicates()
         if fit:
-            _check_some(X.data)
+            _check_not_all_tiny(X.data)
         X.data[np.abs(X.data) < SMALLEST] = 0.0
         X.eliminate_zeros()
-        return _from_csr(X, turned=turned, ordered=ordered)
+        return _from_csr(X, transposed=transposed, ordered=ordered)
     return Csr(data, indices, indptr, X.shape[1])
 
 
-def _sized(model, X, *, fit: bool):
-    """Dense X, its numbers looked at; copied only where some of them are so small that they count
-    as 0.
-    """
+def _clean_dense(model, X, *, fit: bool):
+    """Return dense X with tiny numbers as 0 and large ones refused; copy only if it changes."""
     X = np.require(X, requirements=["A"])
-    word, *limits = _BITS[X.itemsize]
-    small, large = inspect_values(frozen(X.ravel(order="K")).view(word), *limits)
+    unsigned, *limits = _BIT_LIMITS[X.itemsize]
+    small, large = inspect_values(frozen(X.ravel(order="K")).view(unsigned), *limits)
     if large:
         _check_finite(X, model, "X")
-        at = np.unravel_index(int(np.abs(X).argmax()), X.shape)
-        _refuse_large(X[at], at)
+        row_and_column = np.unravel_index(int(np.abs(X).argmax()), X.shape)
+        _refuse_large(X[row_and_column], row_and_column)
     if not small:
         return X
     if fit:
-        _check_some(X)
+        _check_not_all_tiny(X)
     return np.where(np.abs(X) < SMALLEST, 0.0, X)
 
 
 def check_sizes(X) -> None:
-    """Refuse numbers that models would refuse, before rows are split or drawn: the message then
-    names the user's own row.
+    """Refuse numbers that models refuse, before rows are split or sampled.
+
+    The message then names the user's row.
     """
-    if X.dtype.itemsize not in _BITS or X.dtype.kind != "f":
+    if X.dtype.itemsize not in _BIT_LIMITS or X.dtype.kind != "f":
         assert_all_finite(X.data if sp.issparse(X) else X, input_name="X")
     elif sp.issparse(X):
         _from_csr(X, fit=True)
     else:
-        _sized(None, X, fit=True)
+        _clean_dense(None, X, fit=True)
 
 
 def check_matrix_size(name: str, matrix: np.ndarray) -> None:
-    """Refuse a matrix among the parameters that holds numbers which are refused in X."""
+    """Refuse a matrix parameter with numbers that X may not have."""
     largest = np.abs(matrix).max(initial=0.0)
     if largest > LARGEST:
         raise ValueError(
@@ -244,8 +245,9 @@ def check_matrix_size(name: str, matrix: np.ndarray) -> None:
 
 
 def _check_finite(values, model, name: str) -> None:
-    """Refuse nans and infinities in scikit-learn's words; its own first look, a sum, is for numbers
-    whose sum is finite.
+    """Refuse nans and infinities with scikit-learn's message.
+
+    scikit-learn's own fast test, a sum, fails for large finite numbers.
     """
     if not np.isfinite(values).all():
         assert_all_finite(
@@ -253,25 +255,26 @@ def _check_finite(values, model, name: str) -> None:
         )
 
 
-def _refuse_large(value, at) -> NoReturn:
+def _refuse_large(value, row_and_column) -> NoReturn:
+    row, column = row_and_column
     raise ValueError(
-        f"X holds {value:g} in row {at[0]}, column {at[1]}; numbers larger in size than "
-        f"{LARGEST:g} are refused. {_RESCALE}"
+        f"X holds {value:g} in row {row}, column {column}; numbers larger in size than {LARGEST:g} "
+        f"are refused. {_RESCALE_ADVICE}"
     )
 
 
-def _check_some(values) -> None:
-    """Refuse numbers of a fit that are not all 0, but all count as 0."""
+def _check_not_all_tiny(values) -> None:
+    """Refuse numbers of a fit that are not all 0 but all count as 0."""
     largest = np.abs(values).max(initial=0.0)
     if 0.0 < largest < SMALLEST:
         raise ValueError(
             f"the largest number of X is {largest:g} in size, and those smaller than {SMALLEST:g} "
-            f"count as 0: nothing is left. {_RESCALE}"
+            f"count as 0: nothing is left. {_RESCALE_ADVICE}"
         )
 
 
 def _from_dense(X) -> Csr:
-    """Trusted rows from a dense array."""
+    """Return validated rows of a dense array."""
     X = frozen(np.ascontiguousarray(X))
     indptr = np.empty(X.shape[0] + 1, dtype=np.uint64)
     count_nonzeros(X, indptr)
@@ -282,18 +285,18 @@ def _from_dense(X) -> Csr:
 
 # --------------------------------------------------------------------------- weights, parameters
 def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarray:
-    """Row weights as float64, length 0 meaning none.
+    """Return row weights as float64; length 0 means none.
 
-    Negative and huge ones, and with `some` all zeros, are refused; tiny ones count as 0.
+    Negative and huge weights are refused, with `some` also all zeros; tiny weights count as 0.
     """
     if sample_weight is None:
         return NOTHING
     refuse_collection("sample_weight", sample_weight)
     if isinstance(sample_weight, Real):
-        with within_float("sample_weight"):
+        with explaining_overflow("sample_weight"):
             sample_weight = np.full(n_rows, float(sample_weight))
     weights = np.asarray(sample_weight) if isinstance(sample_weight, list) else sample_weight
-    if not is_vector(weights) or not np.isfinite(weights).all():
+    if not is_float_vector(weights) or not np.isfinite(weights).all():
         weights = check_array(
             sample_weight,
             ensure_2d=False,
@@ -318,23 +321,24 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
         )
     largest = weights.max(initial=0.0)
     if some and largest < SMALLEST:
-        tiny = (
+        advice = (
             f" Its largest is {largest:g}, and those below {SMALLEST:g} count as 0; divide all of "
             "them by their mean."
             if largest > 0.0
             else ""
         )
-        raise ValueError(f"Sample weights must contain at least one non-zero number.{tiny}")
+        raise ValueError(f"Sample weights must contain at least one non-zero number.{advice}")
     return frozen(np.where(weights < SMALLEST, 0.0, weights))
 
 
 def take_offset(offset, n_rows: int) -> Any:
-    """An offset as float64, a number a row that is added to the scores; None where there is none.
-    Infinite ones and those larger in size than `LARGEST` are refused.
+    """Return an offset as float64, one number per row that is added to the scores; or None.
+
+    Infinite numbers and magnitudes above `LARGEST` are refused.
     """
     if offset is None:
         return None
-    if not is_vector(offset) or not np.isfinite(offset).all():
+    if not is_float_vector(offset) or not np.isfinite(offset).all():
         offset = check_array(
             offset, ensure_2d=False, dtype=np.float64, input_name="offset", ensure_min_samples=0
         )
@@ -352,27 +356,28 @@ def take_offset(offset, n_rows: int) -> Any:
 
 
 def take_numbers(model, y, *, whole: bool, sparse: bool = False):
-    """Numeric targets as float64, with `sparse` also as a CSC array, between the same limits as X;
-    `whole` as `fit` in `take_matrix`.
+    """Return numeric targets as float64, with the limits of X; with `sparse` also as a CSC array.
+
+    `whole` is `fit` in `take_matrix`: targets that all count as 0 are refused.
     """
-    form = {
+    layout = {
         "accept_sparse": "csc" if sparse else False,
         "ensure_2d": False,
         "ensure_all_finite": False,
     }
     y = np.asarray(y) if isinstance(y, list | tuple) else y
-    if not is_vector(y) or not len(y):
-        y = check_array(y, dtype=np.float64, input_name="y", estimator=model, **form)
+    if not is_float_vector(y) or not len(y):
+        y = check_array(y, dtype=np.float64, input_name="y", estimator=model, **layout)
     values = y.data if sp.issparse(y) else y
     _check_finite(values, model, "y")
     sizes = np.abs(values)
     largest = sizes.max(initial=0.0)
     if largest > LARGEST:
-        at = int(sizes.argmax())
-        row = y.indices[at] if sp.issparse(y) else np.unravel_index(at, y.shape)[0]
+        position = int(sizes.argmax())
+        row = y.indices[position] if sp.issparse(y) else np.unravel_index(position, y.shape)[0]
         raise ValueError(
-            f"y holds {values.ravel()[at]:g} in row {row}; targets larger in size than {LARGEST:g} "
-            "are refused. Divide y by a constant."
+            f"y holds {values.ravel()[position]:g} in row {row}; targets larger in size than "
+            f"{LARGEST:g} are refused. Divide y by a constant."
         )
     small = (sizes < SMALLEST) & (sizes > 0.0)
     if not small.any():

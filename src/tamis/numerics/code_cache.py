@@ -1,4 +1,4 @@
-"""Compiled code on disk: a folder that nobody else can write to, and files that may be damaged."""
+"""Files of compiled code: a folder that only the user can write to, and digests of the files."""
 
 import contextlib
 import functools
@@ -10,86 +10,94 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-_HOME = Path(__file__).parent
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_DIGEST = hashlib.sha256().digest_size
+_PACKAGE_FOLDER = Path(__file__).parent
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_DIGEST_SIZE = hashlib.sha256().digest_size
 _warned = False
 
 
 @functools.cache
-def folder_for_code() -> str | None:
-    """A folder of the user alone, for where the package's own cannot be written to; None: no other.
+def user_cache_folder() -> str | None:
+    """Return a private folder for compiled code if the package's folder is read-only, else None.
 
-    What lies in it is run: it is used only where nobody else could have put it there.
+    Files of this folder are executed, so it must be a folder where nobody else can write. None also
+    means that no such folder exists.
     """
-    if os.access(_HOME, os.W_OK):
+    if os.access(_PACKAGE_FOLDER, os.W_OK):
         return None
-    for place in (_in_home, _in_scratch):
+    for candidate in (_home_cache_folder, _temporary_cache_folder):
         with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home
-            folder = place()
+            folder = candidate()
             folder.mkdir(0o700, parents=True, exist_ok=True)
             if _is_private(folder) and os.access(folder, os.W_OK):
                 return str(folder)
     return None
 
 
-def _in_home() -> Path:
+def _home_cache_folder() -> Path:
+    """Return the cache folder in the user's home."""
     return (Path.home() / ".cache").resolve() / "tamis"
 
 
-def _in_scratch() -> Path:
+def _temporary_cache_folder() -> Path:
+    """Return the user's cache folder among the temporary files."""
     if not hasattr(os, "geteuid"):
-        raise FileNotFoundError("Windows does not say whose a folder is")
+        raise FileNotFoundError("Windows does not tell the owner of a folder")
     return Path(tempfile.gettempdir()).resolve() / f"tamis-{os.geteuid()}"
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether nobody else can write into a folder, or put another one in its place."""
-    if not hasattr(os, "geteuid"):  # Windows, where a home is its user's own
+    """Return whether nobody else can write into a folder or replace it."""
+    if not hasattr(os, "geteuid"):  # on Windows only the user can write into a home folder
         return not folder.is_symlink()
-    found, me = os.lstat(folder), os.geteuid()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != me or found.st_mode & _OTHERS:
+    status, user = os.lstat(folder), os.geteuid()
+    if (
+        not stat.S_ISDIR(status.st_mode)
+        or status.st_uid != user
+        or status.st_mode & _WRITABLE_BY_OTHERS
+    ):
         return False
-    for above in map(os.lstat, folder.parents):
-        open_to_all = above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX
-        if above.st_uid not in (0, me) or open_to_all:
+    for parent in map(os.lstat, folder.parents):
+        is_open_to_all = parent.st_mode & stat.S_IWOTH and not parent.st_mode & stat.S_ISVTX
+        if parent.st_uid not in (0, user) or is_open_to_all:
             return False
     return True
 
 
 # --------------------------------------------------------------------------- files
-def sealed(data: bytes) -> bytes:
-    """Machine code and, before it, its digest: code with a gap of zeros in it must not be run."""
+def add_digest(data: bytes) -> bytes:
+    """Return machine code after its digest, so that damaged code is not executed."""
     return hashlib.sha256(data).digest() + data
 
 
-def unsealed(data: bytes) -> bytes:
-    """Machine code, where it is as it was written."""
-    code = data[_DIGEST:]
-    if hashlib.sha256(code).digest() != data[:_DIGEST]:
+def remove_digest(data: bytes) -> bytes:
+    """Return the machine code of `add_digest`; ValueError if it does not match its digest."""
+    code = data[_DIGEST_SIZE:]
+    if hashlib.sha256(code).digest() != data[:_DIGEST_SIZE]:
         raise ValueError("a file was cut short or changed")
     return code
 
 
 @contextlib.contextmanager
-def dropping(index: str) -> Iterator[None]:
-    """Go on where stored code cannot be read or written: forget what the index names, warn once."""
+def discarding_damaged(index: str) -> Iterator[None]:
+    """Suppress errors of reading or writing stored code, delete its index and warn once."""
     try:
         yield
-    except Exception as error:  # whatever unpickling meets in a file that was cut short
+    except Exception as error:  # unpickling a truncated file can raise anything
         with contextlib.suppress(OSError):
             os.unlink(index)
         _warn(os.path.dirname(index), error)
 
 
 def _warn(folder: str, error: Exception) -> None:
+    """Warn once per process that compiled code could not be read or written."""
     global _warned
     if not _warned:
         _warned = True
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         warnings.warn(
             f"Compiled code in {folder} could not be read or written ({reason}); it is compiled "
-            "again. If this goes on, make room on the disk or remove the folder, or let "
-            "NUMBA_CACHE_DIR name another.",
+            "again. If this happens again, free space on the disk, remove the folder, or set "
+            "NUMBA_CACHE_DIR to another one.",
             stacklevel=2,
         )

@@ -1,8 +1,8 @@
-"""Weighted moments of columns, dense or sparse, summed in float64; sparse ones are not made dense.
+"""Weighted moments of columns, dense or sparse, summed in float64; sparse matrices stay sparse.
 
-Where rows can be read twice they are centred first, so that a column far from 0 loses no digits.
-Those of several sets of rows are merged (T. F. Chan, G. H. Golub and R. J. LeVeque, The American
-Statistician 1983). Raw sums are for rows that are read once, in any number of blocks.
+Rows that can be read twice are centered first, so that columns far from 0 keep their digits.
+Moments of several sets of rows can be merged (T. F. Chan, G. H. Golub and R. J. LeVeque, The
+American Statistician 1983). Raw sums serve rows that are read once, in any number of blocks.
 """
 
 import numpy as np
@@ -10,16 +10,18 @@ import scipy.sparse as sp
 
 from tamis.numerics.numba import compiled
 
-CHUNK, ROWS = 1 << 21, 4096  # numbers and rows of a dense piece
-FLAT = 1e-10  # of its size: a column that varies by less holds nothing but rounding
+CHUNK_ENTRIES, CHUNK_ROWS = 1 << 21, 4096  # largest chunk of dense rows
+MIN_RELATIVE_STD = 1e-10  # of the mean; a column that varies by less varies by rounding only
 ONE = np.uint64(1)
 
 Moments = tuple[float, np.ndarray, np.ndarray]
 
 
 def centred_moments(X, weights: np.ndarray | None = None) -> Moments:
-    """Return the total weight of the rows, the means of the columns, and their sums of weighted
-    squared distances from the mean, by two passes over X: dense, or CSR or CSC without duplicates.
+    """Return the total weight of the rows, the means of the columns, and their weighted sums of
+    squared deviations, by two passes over X.
+
+    X is dense, or CSR or CSC without duplicates.
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
     total = float(weights.sum())
@@ -27,49 +29,51 @@ def centred_moments(X, weights: np.ndarray | None = None) -> Moments:
         return total, np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if sp.issparse(X):
         return total, *_sparse_moments(X, weights, total)
-    step = max(1, min(ROWS, CHUNK // max(1, X.shape[1])))
-    pieces = [slice(start, start + step) for start in range(0, X.shape[0], step)]
-    means = sum(weights[piece] @ X[piece] for piece in pieces) / total
-    squares = sum(weights[piece] @ np.square(X[piece] - means) for piece in pieces)
+    step = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // max(1, X.shape[1])))
+    chunks = [slice(start, start + step) for start in range(0, X.shape[0], step)]
+    means = sum(weights[chunk] @ X[chunk] for chunk in chunks) / total
+    squares = sum(weights[chunk] @ np.square(X[chunk] - means) for chunk in chunks)
     return total, means, squares
 
 
 def _sparse_moments(X, weights, total: float) -> tuple[np.ndarray, np.ndarray]:
-    """Means and squares; the zeros of a column lie at its mean from the mean."""
+    """Return means and sums of squared deviations; each implicit zero deviates by the mean."""
     means = X.T @ weights / total
-    stored, kind = np.diff(X.indptr), sp.csr_array
+    stored, format_class = np.diff(X.indptr), sp.csr_array
     if X.format == "csr":
         weights, centers = np.repeat(weights, stored), means[X.indices]
     else:
-        weights, centers, kind = weights[X.indices], np.repeat(means, stored), sp.csc_array
-    cells = X.data - centers
-    cells *= cells
-    cells *= weights
-    squares, filled = (
-        kind((numbers, X.indices, X.indptr), X.shape).sum(axis=0) for numbers in (cells, weights)
+        weights, centers, format_class = weights[X.indices], np.repeat(means, stored), sp.csc_array
+    weighted_squares = X.data - centers
+    weighted_squares *= weighted_squares
+    weighted_squares *= weights
+    squares, stored_weights = (
+        format_class((values, X.indices, X.indptr), X.shape).sum(axis=0)
+        for values in (weighted_squares, weights)
     )
-    return means, squares + np.maximum(total - filled, 0.0) * means**2
+    return means, squares + np.maximum(total - stored_weights, 0.0) * means**2
 
 
-def merge_moments(one: Moments, other: Moments) -> Moments:
-    """Return the moments of two sets of rows together."""
-    total = one[0] + other[0]
-    fraction, apart = other[0] / total if total else 0.0, other[1] - one[1]
-    means = one[1] + fraction * apart
-    return total, means, one[2] + other[2] + one[0] * fraction * apart**2
+def merge_moments(first: Moments, second: Moments) -> Moments:
+    """Return the moments of the union of two sets of rows."""
+    total = first[0] + second[0]
+    fraction, difference = second[0] / total if total else 0.0, second[1] - first[1]
+    means = first[1] + fraction * difference
+    return total, means, first[2] + second[2] + first[0] * fraction * difference**2
 
 
 def standard_deviations(moments: Moments) -> np.ndarray:
-    """Return the standard deviations of columns, 0 where there is nothing but rounding."""
+    """Return the standard deviations of columns, 0 for columns that vary by rounding only."""
     total, means, squares = moments
-    deviations = np.sqrt(squares / total) if total else np.sqrt(squares)
-    return np.where(deviations > FLAT * np.abs(means), deviations, 0.0)
+    stds = np.sqrt(squares / total) if total else np.sqrt(squares)
+    return np.where(stds > MIN_RELATIVE_STD * np.abs(means), stds, 0.0)
 
 
 @compiled
 def add_raw_moments(data, indices, indptr, weights, moments):
-    """Add each column's weighted sum and sum of squares over CSR rows to the rows of `moments`
-    (2, columns); no weights mean 1 each.
+    """Add weighted sums and sums of squares of columns over CSR rows to `moments` (2, columns).
+
+    Empty `weights` mean weight 1 for each row.
     """
     for i in range(np.uint64(indptr.shape[0]) - ONE):
         weight = weights[i] if weights.shape[0] else 1.0

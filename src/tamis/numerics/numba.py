@@ -1,4 +1,4 @@
-"""The one door to Numba: compiled loops, terms, and the methods of terms."""
+"""The only module that imports Numba: compiled loops, terms, and methods of terms."""
 
 import contextlib
 import functools
@@ -19,108 +19,119 @@ from numba.extending import overload
 
 from tamis.numerics import code_cache, code_digests
 
-_CACHE = "NUMBA_CACHE_DIR"
+_CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 TERM_METHODS: list[str] = []
 Function = TypeVar("Function", bound=Callable)
 Class = TypeVar("Class", bound=type)
-# Numba's own type takes the typing context for an argument of the call.
+# Numba's annotation counts the typing context among the arguments of the call.
 intrinsic: Callable[[Callable], Callable] = numba_intrinsic
-ENTRY: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 # --------------------------------------------------------------------------- loops
 class Loop:
-    """A compiled entry loop: a dispatcher a combination of terms, on disk if all are tamis's.
+    """A compiled entry loop, with one Numba dispatcher per combination of terms.
 
-    Numba's cache tells namedtuples apart by module and name, and does not see edits in other files.
-    So the function is compiled under a name that holds a digest of the terms' code and of the files
-    that helpers live in. And a cached loop that has seen a foreign term crashes every later process
-    in which that term's module is gone, so those stay in memory.
+    Numba's cache identifies namedtuples by module and name and does not see edits of other files.
+    Therefore a loop is compiled under a name with digests of its terms and of the source files that
+    it uses. Only loops with shipped terms are stored on disk: a stored loop with a user's term
+    would crash every later process that cannot import the module of that term.
     """
 
     def __init__(self, function: Callable, **options: bool):
-        self.plain: Any = function  # with code and name, as functions have
-        self.options = {**ENTRY, **options}
-        self.twins: dict[tuple, Any] = {}  # Numba's dispatchers
+        self.python_function: Any = function  # typed Any for its __code__ and __name__
+        self.options = {**ENTRY_OPTIONS, **options}
+        self.dispatchers: dict[tuple, Any] = {}  # Numba's dispatchers
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the dispatcher for the terms among the arguments."""
-        return self._for(arguments)(*arguments)
+        return self._dispatcher_for(arguments)(*arguments)
 
     def prepared(self, *arguments: Any) -> Callable:
-        """The machine code for arguments of exactly these types, without the look at them that a
-        dispatcher takes in every call (several microseconds); others would be misread.
-        """
-        twin = self._for(arguments)
-        if not hasattr(twin, "overloads"):  # under NUMBA_DISABLE_JIT
-            return twin
-        return twin.compile(tuple(map(twin.typeof_pyval, arguments)))
+        """Return the machine code for arguments of exactly these types.
 
-    def _for(self, arguments: tuple) -> Any:
-        """The dispatcher for the terms among the arguments."""
-        # Small loops are called thousands of times: what is no tuple is passed over at once.
-        kinds = tuple(
+        It skips the dispatcher's check of types, several microseconds per call; arguments of other
+        types would be misread.
+        """
+        dispatcher = self._dispatcher_for(arguments)
+        if not hasattr(dispatcher, "overloads"):  # under NUMBA_DISABLE_JIT
+            return dispatcher
+        return dispatcher.compile(tuple(map(dispatcher.typeof_pyval, arguments)))
+
+    def _dispatcher_for(self, arguments: tuple) -> Any:
+        """Return the dispatcher for the terms among the arguments, made at the first call."""
+        # Small loops are called thousands of times, so the test for a tuple comes first.
+        classes = tuple(
             [
-                code_digests.kind_of(a)
+                code_digests.term_classes(a)
                 for a in arguments
                 if isinstance(a, tuple) and code_digests.is_term(a)
             ]
         )
-        twin = self.twins.get(kinds)
-        if twin is None:
-            foreign = any(code_digests.is_term(a) and code_digests.is_foreign(a) for a in arguments)
-            twin = self.twins.setdefault(kinds, self._twin(kinds, foreign))
-        return twin
+        dispatcher = self.dispatchers.get(classes)
+        if dispatcher is None:
+            has_user_term = any(
+                code_digests.is_term(a) and code_digests.is_user_defined(a) for a in arguments
+            )
+            dispatcher = self.dispatchers.setdefault(
+                classes, self._make_dispatcher(classes, has_user_term)
+            )
+        return dispatcher
 
-    def _twin(self, kinds: tuple, foreign: bool) -> Any:
-        """The dispatcher for these kinds of terms."""
-        plain = self.plain
-        twin = python_types.FunctionType(
-            plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__
+    def _make_dispatcher(self, classes: tuple, has_user_term: bool) -> Any:
+        """Compile a dispatcher for these classes of terms."""
+        python_function = self.python_function
+        dispatcher = python_types.FunctionType(
+            python_function.__code__,
+            python_function.__globals__,
+            python_function.__name__,
+            python_function.__defaults__,
         )
-        twin.__module__ = plain.__module__
-        digest = code_digests.hexdigest(
+        dispatcher.__module__ = python_function.__module__
+        digest = code_digests.short_digest(
             repr(
                 (
-                    code_digests.names_of(kinds),
-                    code_digests.digest_of_sources(plain.__code__.co_filename),
+                    code_digests.class_names(classes),
+                    code_digests.source_digest(python_function.__code__.co_filename),
                 )
             )
         )
-        twin.__qualname__ = f"{plain.__qualname__}_{digest}"
-        return _dispatcher(twin, not foreign, self.options)
+        dispatcher.__qualname__ = f"{python_function.__qualname__}_{digest}"
+        return _dispatcher(dispatcher, not has_user_term, self.options)
 
     def signatures(self) -> int:
-        """Number of compiled signatures, over all combinations of terms."""
-        return sum(len(twin.signatures) for twin in self.twins.values())
+        """Return the number of compiled signatures, over all combinations of terms."""
+        return sum(len(dispatcher.signatures) for dispatcher in self.dispatchers.values())
 
     def misses(self) -> int:
-        """Number of signatures that were not found on disk."""
-        return sum(sum(twin.stats.cache_misses.values()) for twin in self.twins.values())
+        """Return the number of signatures that were not found on disk."""
+        return sum(
+            sum(dispatcher.stats.cache_misses.values()) for dispatcher in self.dispatchers.values()
+        )
 
 
 @functools.cache
-def _store_class() -> type:
-    """Numba's store of machine code, but only in the folder that NUMBA_CACHE_DIR names or beside
-    the source, and with a digest, so that damaged code is compiled again and not run.
+def _cache_class() -> type:
+    """Return a subclass of Numba's cache that uses trusted folders and verifies digests.
 
-    Numba has no public names for either: this is for safety and saves no time. Where it has moved
-    these names, each process compiles for itself.
+    The folder is the one of NUMBA_CACHE_DIR or the one of the source. Damaged code is compiled
+    again and not executed. Numba has no public names for this; where it has moved these names, an
+    AttributeError leaves each process without a cache.
     """
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-    class Placed(CompileResultCacheImpl):
-        """Not in Numba's own folder of the user, for nobody looks whose that is."""
+    class TrustedFolderCache(CompileResultCacheImpl):
+        """Without Numba's folder of the user, since nobody checks its owner."""
 
         _locator_classes = [  # noqa: RUF012 (as in Numba)
-            kind
-            for kind in CompileResultCacheImpl._locator_classes
-            if "UserProvided" in kind.__name__ or "InTree" in kind.__name__
+            locator
+            for locator in CompileResultCacheImpl._locator_classes
+            if "UserProvided" in locator.__name__ or "InTree" in locator.__name__
         ]
 
-    class Stored(FunctionCache):
-        _impl_class = Placed
+    class VerifiedCache(FunctionCache):
+        _impl_class = TrustedFolderCache
 
         def __init__(self, function: Callable):
             super().__init__(function)
@@ -131,16 +142,16 @@ def _store_class() -> type:
 
         def _read(self, name: str) -> Any:
             with open(self._cache_file._data_path(name), "rb") as file:
-                return pickle.loads(code_cache.unsealed(file.read()))
+                return pickle.loads(code_cache.remove_digest(file.read()))
 
         def _write(self, name: str, data: Any) -> None:
             with self._cache_file._open_for_write(self._cache_file._data_path(name)) as file:
-                file.write(code_cache.sealed(self._cache_file._dump(data)))
+                file.write(code_cache.add_digest(self._cache_file._dump(data)))
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            with code_cache.dropping(self._cache_file._index_path):
-                # Numba first gets ready to compile. To load, its runtime is enough: .09 to .12 s
-                # less for the first fit of a process (FTRL, AROW, tasks; medians of 7).
+            with code_cache.discarding_damaged(self._cache_file._index_path):
+                # Numba would prepare to compile first. Loading needs only its runtime: 0.09 to
+                # 0.12 s less for the first fit of a process (FTRL, AROW, tasks; medians of 7).
                 try:
                     from numba.core.runtime import rtsys
 
@@ -153,49 +164,54 @@ def _store_class() -> type:
             return None  # another process has the file, or it is damaged
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            with code_cache.dropping(self._cache_file._index_path):
+            with code_cache.discarding_damaged(self._cache_file._index_path):
                 super().save_overload(sig, data)
 
-    return Stored
+    return VerifiedCache
 
 
-def _compile_without_gc(twin: Any) -> None:
-    """Let a dispatcher collect no garbage while it compiles: Numba makes objects by the million, of
-    which few die. Saves .27 s of 4.2 s of FTRL's first fit without stored code (median of 7).
+def _compile_without_gc(dispatcher: Any) -> None:
+    """Disable garbage collection while a dispatcher compiles.
+
+    Numba makes millions of objects and few of them become garbage. Saves 0.27 s of 4.2 s of the
+    first FTRL fit without stored code (median of 7).
     """
-    compile_ = twin.compile
+    compile_ = dispatcher.compile
 
     def compile_without_gc(sig: Any) -> Any:
-        usual = gc.isenabled()
+        was_enabled = gc.isenabled()
         gc.disable()
         try:
             return compile_(sig)
         finally:
-            if usual:
+            if was_enabled:
                 gc.enable()
 
-    twin.compile = compile_without_gc
+    dispatcher.compile = compile_without_gc
 
 
-def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> Any:
-    """Numba's dispatcher; its cache lies in the package, in a folder of the user, or nowhere."""
+def _dispatcher(function: Callable, use_cache: bool, options: dict[str, Any]) -> Any:
+    """Return Numba's dispatcher, cached in the package, in a folder of the user, or not at all."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
         return function
-    folder = code_cache.folder_for_code() if cached and _CACHE not in os.environ else None
+    folder = (
+        code_cache.user_cache_folder() if use_cache and _CACHE_VARIABLE not in os.environ else None
+    )
     try:
         if folder is not None:
-            os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
+            # Restored below: other users of Numba keep their folder.
+            os.environ[_CACHE_VARIABLE] = folder
             numba.config.reload_config()
-        twin: Any = numba.njit(**options)(function)
-        _compile_without_gc(twin)
-        if cached:
-            # No folder to cache in; or Numba has moved its private names.
+        dispatcher: Any = numba.njit(**options)(function)
+        _compile_without_gc(dispatcher)
+        if use_cache:
+            # RuntimeError: no folder for the cache; else Numba has moved its private names.
             with contextlib.suppress(RuntimeError, ImportError, AttributeError):
-                twin._cache = _store_class()(function)
-        return twin
+                dispatcher._cache = _cache_class()(function)
+        return dispatcher
     finally:
         if folder is not None:
-            del os.environ[_CACHE]
+            del os.environ[_CACHE_VARIABLE]
             numba.config.reload_config()
 
 
@@ -211,46 +227,53 @@ def compiled_parallel(function: Callable) -> Loop:
 
 @functools.cache
 def _helper_class() -> type:
-    """Numba's dispatcher for functions that Python cannot call: .27 s less of 4.8 s that the first
-    fit of online tasks takes without stored code (median of 7).
+    """Return a subclass of Numba's dispatcher without the code that lets Python call it.
+
+    Saves 0.27 s of 4.8 s of the first fit of online tasks without stored code (median of 7).
     """
     from numba.core.registry import CPUDispatcher
 
     class Helper(CPUDispatcher):
-        def __call__(self, *given: Any) -> Any:
-            """Run a twin that Python can call, as tests do."""
-            if "twin" not in vars(self):
-                self.twin = numba.njit(**ENTRY)(self.py_func)
-            return self.twin(*given)
+        def __call__(self, *arguments: Any) -> Any:
+            """Run a version that Python can call, for tests."""
+            if "callable_version" not in vars(self):
+                self.callable_version = numba.njit(**ENTRY_OPTIONS)(self.py_func)
+            return self.callable_version(*arguments)
 
         def get_call_template(self, args: Any, kws: Any) -> Any:
-            """Numba would compile another version for every number that a caller writes out."""
+            """Without literal types: Numba would compile another version for every literal."""
             return super().get_call_template(tuple(map(numba_types.unliteral, args)), kws)
 
     return Helper
 
 
 def helper(function: Function) -> Function:
-    """Compile a function that entry loops call; their cache files hold its machine code."""
+    """Compile a function for entry loops to call; their cache files hold its machine code."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
         return function
     wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     try:
-        return _helper_class()(function, targetoptions={"nopython": True, **ENTRY, **wrappers})
+        return _helper_class()(
+            function, targetoptions={"nopython": True, **ENTRY_OPTIONS, **wrappers}
+        )
     except ImportError:  # Numba has moved the name
-        return cast(Function, numba.njit(**ENTRY)(function))
+        return cast(Function, numba.njit(**ENTRY_OPTIONS)(function))
 
 
 def inlined(function: Function) -> Function:
-    """A helper laid into the loops that call it: a call counts its arrays up and down, which locks
-    the memory and takes longer than what many of them do.
+    """Compile a helper that LLVM inlines into the loops that call it.
+
+    A call changes the reference counts of its arrays atomically, which costs more than a short
+    helper does.
     """
     return cast(Function, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
 def copied(function: Function) -> Function:
-    """A helper whose source is copied into its callers: for small ones and those with one caller,
-    as every function that Numba compiles by itself costs a tenth of a second or more.
+    """Compile a helper whose source Numba copies into its callers.
+
+    For small helpers and those with one caller: each function that Numba compiles separately costs
+    0.1 s or more.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": "always"}
     return cast(Function, numba.njit(**options)(function))
@@ -260,7 +283,7 @@ prange = numba.prange
 
 
 def prefetch(array: np.ndarray, cell: int | np.integer) -> None:
-    """Ask for element `cell` of an array's last axis before it is needed; no effect otherwise."""
+    """Prefetch element `cell` of the last axis of an array; no effect outside compiled code."""
 
 
 @intrinsic
@@ -268,17 +291,19 @@ def _prefetch(context, array, cell):
     """LLVM's prefetch of the address of an element."""
 
     def generate(context, builder, signature, arguments):
-        kind, index = signature.args
-        view = context.make_array(kind)(context, builder, arguments[0])
-        stride = builder.extract_value(view.strides, kind.ndim - 1)
-        offset = builder.mul(stride, context.cast(builder, arguments[1], index, numba_types.intp))
+        array_type, index_type = signature.args
+        view = context.make_array(array_type)(context, builder, arguments[0])
+        stride = builder.extract_value(view.strides, array_type.ndim - 1)
+        offset = builder.mul(
+            stride, context.cast(builder, arguments[1], index_type, numba_types.intp)
+        )
         byte = ir.IntType(8).as_pointer()
-        place = builder.gep(builder.bitcast(view.data, byte), [offset])
-        word = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        address = builder.gep(builder.bitcast(view.data, byte), [offset])
+        int32 = ir.IntType(32)
+        function_type = ir.FunctionType(ir.VoidType(), [byte, int32, int32, int32])
         builder.call(
-            builder.module.declare_intrinsic("llvm.prefetch", [byte], kind),
-            [place, word(0), word(3), word(1)],
+            builder.module.declare_intrinsic("llvm.prefetch", [byte], function_type),
+            [address, int32(0), int32(3), int32(1)],
         )
         return context.get_dummy_value()
 
@@ -291,9 +316,7 @@ def _typed_prefetch(array, cell):
 
 
 def claim(counters: np.ndarray, cell: int | np.integer) -> int | np.integer:
-    """Count up one of the whole numbers in a vector and return it as it was: no two threads get the
-    same.
-    """
+    """Add 1 to a counter and return its previous value, atomically over threads."""
     before = counters[cell]
     counters[cell] += 1
     return before
@@ -304,12 +327,12 @@ def _claim(context, counters, cell):
     """LLVM's atomic addition of 1."""
 
     def generate(context, builder, signature, arguments):
-        kind, index = signature.args
-        view = context.make_array(kind)(context, builder, arguments[0])
-        place = builder.gep(
-            view.data, [context.cast(builder, arguments[1], index, numba_types.intp)]
+        array_type, index_type = signature.args
+        view = context.make_array(array_type)(context, builder, arguments[0])
+        address = builder.gep(
+            view.data, [context.cast(builder, arguments[1], index_type, numba_types.intp)]
         )
-        return builder.atomic_rmw("add", place, place.type.pointee(1), "monotonic")
+        return builder.atomic_rmw("add", address, address.type.pointee(1), "monotonic")
 
     return counters.dtype(counters, cell), generate
 
@@ -321,40 +344,40 @@ def _typed_claim(counters, cell):
 
 # --------------------------------------------------------------------------- threads
 _parallel = threading.Lock()  # one parallel loop at a time: workqueue aborts under two threads
-_forked = False
+_is_forked = False
 
 
 def _note_fork() -> None:
-    """OpenMP dies in the child of a process that has used it: children stay serial."""
-    global _forked
-    _forked = True
+    """Make a forked child serial: OpenMP crashes in it if the parent has used threads."""
+    global _is_forked
+    _is_forked = True
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
 
 
-def on_threads(parallel: Loop, serial: Loop, threads: int, *given: Any) -> Any:
-    """Run a parallel loop on so many threads or, where unsafe, its serial twin: the same bits."""
-    if threads == 1 or _forked or not _parallel.acquire(blocking=False):
-        return serial(*given)
+def on_threads(parallel: Loop, serial: Loop, threads: int, *arguments: Any) -> Any:
+    """Run a parallel loop on some threads, or its serial twin (same bits) if that is unsafe."""
+    if threads == 1 or _is_forked or not _parallel.acquire(blocking=False):
+        return serial(*arguments)
     try:
-        usual = _launch()
+        previous = _start_threads()
         try:
-            most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # read at run time
-            numba.set_num_threads(min(threads, most))
-            return parallel(*given)
+            max_threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # read at run time
+            numba.set_num_threads(min(threads, max_threads))
+            return parallel(*arguments)
         finally:
-            numba.set_num_threads(usual)
+            numba.set_num_threads(previous)
     finally:
         _parallel.release()
 
 
-def _launch() -> int:
-    """Start Numba's threads, as far as nobody has; return how many are in use."""
-    # GNU OpenMP reads how long to spin at a barrier when it is loaded, here. Its own choice is for
-    # ever, and where other programs want the cores a stage then lasts as long as their time slices
-    # (20 times as long was seen); without any, waking up costs more than a stage.
+def _start_threads() -> int:
+    """Start Numba's threads if they are not running; return how many are in use."""
+    # GNU OpenMP reads how long threads spin at a barrier when it is loaded, here. By default they
+    # spin for ever: where other programs use the cores, a stage then lasts as long as their time
+    # slices (measured: 20 times as long). Without any spinning, waking up costs more than a stage.
     if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         return numba.get_num_threads()
     os.environ["GOMP_SPINCOUNT"] = "40000"
@@ -365,65 +388,65 @@ def _launch() -> int:
 
 
 # --------------------------------------------------------------------------- terms
-def _same(self, other):
-    """Terms are equal when they are of one type and hold equal numbers."""
+def _equal_terms(self, other):
+    """Return whether two terms have the same type and equal numbers."""
     return type(self) is type(other) and tuple.__eq__(self, other)
 
 
-def _hash(self):
+def _hash_term(self):
     return hash((type(self), tuple.__hash__(self)))
 
 
 def term(cls: Class) -> Class:
-    """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
+    """Make a term of a NamedTuple with methods: a tuple of numbers that compiled loops accept.
 
-    The class name gets a digest of the methods: a term before and after an edit must not share
-    machine code.
+    The class name gets a digest of the methods, so that a term before an edit and after it never
+    share machine code.
     """
-    kind: Any = cls  # the class of a NamedTuple, for which there is no word in types
-    if not kind._fields:
+    named_tuple: Any = cls  # typing has no name for the class of a NamedTuple
+    if not named_tuple._fields:
         raise TypeError(
             f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of "
             "an empty tuple)."
         )
-    plain = cls.__name__
+    class_name = cls.__name__
 
     def __repr__(self):
-        inside = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
-        return f"{plain}({', '.join(inside)})"
+        fields = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
+        return f"{class_name}({', '.join(fields)})"
 
-    kind.__repr__, kind.__hash__ = __repr__, _hash
-    kind.__eq__, kind.__ne__ = _same, lambda a, b: not _same(a, b)
-    kind.__name__ = f"{plain}_{code_digests.digest_of_methods(cls)}"
-    kind.is_tamis_term = True
+    named_tuple.__repr__, named_tuple.__hash__ = __repr__, _hash_term
+    named_tuple.__eq__, named_tuple.__ne__ = _equal_terms, lambda a, b: not _equal_terms(a, b)
+    named_tuple.__name__ = f"{class_name}_{code_digests.method_digest(cls)}"
+    named_tuple.is_tamis_term = True
     return cls
 
 
 # --------------------------------------------------------------------------- methods of terms
 def term_method(function: Any = None, *, otherwise: Callable | None = None) -> Any:
-    """Teach Numba a method of terms: the call goes to the method of that name of the term that is
-    the first argument, or to `otherwise` where the term has none.
+    """Register a method of terms with Numba.
 
-    Not ``overload_method`` on Numba's namedtuple type: that would be global to the process and
-    break the namedtuples of other libraries.
+    A call in a loop goes to the method of that name of the first argument, a term, or to
+    `otherwise` if the term has none. Numba's ``overload_method`` on namedtuples is no option: it is
+    global to the process and would break namedtuples of other libraries.
     """
     if function is None:
         return functools.partial(term_method, otherwise=otherwise)
     name = function.__name__
     TERM_METHODS.append(name)
 
-    plain = function
+    function_in_python = function
     if otherwise is not None:
 
         @functools.wraps(function)
-        def plain(self, *arguments):
+        def function_in_python(self, *arguments):
             return (function if hasattr(self, name) else otherwise)(self, *arguments)
 
-    @overload(plain, strict=False)
-    def typed(self, *arguments):
+    @overload(function_in_python, strict=False)
+    def overloaded(self, *arguments):
         cls = getattr(self, "instance_class", None)
         if isinstance(self, numba_types.BaseNamedTuple) and getattr(cls, "is_tamis_term", False):
             return getattr(cls, name, otherwise)
         return None
 
-    return plain
+    return function_in_python

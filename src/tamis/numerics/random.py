@@ -1,6 +1,4 @@
-"""Counter-based random numbers: a function of (key, position), so that no state is carried and any
-thread may ask.
-"""
+"""Counter-based random numbers: functions of (key, position), without state, for any thread."""
 
 import numpy as np
 
@@ -10,8 +8,9 @@ from tamis.numerics.numba import helper
 
 @helper
 def shuffled(position, n, key):
-    """Image of `position` under the permutation of 0..n-1 named by `key` (Feistel network, cycle
-    walking).
+    """Return the image of `position` under a permutation of 0..n-1 that `key` selects.
+
+    The permutation is a Feistel network with cycle walking.
     """
     bits = ONE
     while (n - ONE) >> (bits + bits):

@@ -1,4 +1,4 @@
-"""Targets as loops read them."""
+"""Encoded targets for compiled loops."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,10 @@ NO_TASKS.flags.writeable = NO_OFFSET.flags.writeable = False
 
 
 class EncodedTargets(NamedTuple):
-    """Targets of some rows: float64, read-only; the task of each row, where there are tasks, and
-    what is added to its score, where there is an offset.
+    """Targets of some rows: float64 and read-only.
+
+    `tasks` has the task of each row if there are tasks, and `offset` a number that is added to its
+    score if there is an offset.
     """
 
     columns: np.ndarray

@@ -1,3 +1,1 @@
-"""What the machine offers: files, terminal, threads, memory, progress; and what a saved object may
-hold (`schema`).
-"""
+"""The operating system: files, terminal, threads, memory, progress; `schema` for model files."""

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and locks that die with their process."""
+"""Atomic writes of files, and locks that end with their process."""
 
 import contextlib
 import os
@@ -18,33 +18,33 @@ except ImportError:  # Windows
 
 StrPath = str | os.PathLike[str]
 TEMPORARY = re.compile(r"\.tamis-[0-9a-f]{24}\.tmp")
-MOST_LINKS = 40  # of a chain
-_HELD: weakref.WeakSet = weakref.WeakSet()
-_MADE_FROM: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+MAX_LINKS = 40  # in a chain of symbolic links
+_LOCKED_FILES: weakref.WeakSet = weakref.WeakSet()
+_SOURCES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 # --------------------------------------------------------------------------- locks
 def lock(file: IO) -> bool:
-    """Lock an open file without waiting, against other threads too; False where another holds it.
+    """Lock an open file without waiting, also against other threads; return False if it is locked.
 
-    Closing the file, or dying, frees it.
+    The lock ends when the file is closed or the process ends.
     """
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
             msvcrt = _windows_locks()
-            file.seek(1 << 30)  # far behind what others may want to read
+            file.seek(1 << 30)  # far behind the bytes that others read
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
             file.seek(0)
     except (BlockingIOError, PermissionError):
         return False
-    _HELD.add(file)
+    _LOCKED_FILES.add(file)
     return True
 
 
 def _windows_locks() -> Any:
-    """The module of Windows's locks; an OSError where there is none, as on a disk without locks."""
+    """Return the module of locks on Windows; OSError on systems without locks."""
     try:
         import msvcrt
     except ImportError:
@@ -53,60 +53,62 @@ def _windows_locks() -> Any:
 
 
 def is_at(file: IO, path: StrPath) -> bool:
-    """Whether an open file is still the one at `path`, and was not removed before it was locked."""
+    """Return whether an open file is still the file at `path` (not replaced before the lock)."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:
         return False
 
 
-def _let_go() -> None:
-    """A forked child shares its parent's locks and would outlive them: its files become nothing.
+def _release_locks() -> None:
+    """Redirect a forked child's copies of locked files to the null device.
 
-    They are not closed: a thread that the child does not have may have been writing, and then
-    closing waits for ever.
+    The child shares the locks of its parent and would hold them longer than the parent. It must not
+    close the files: another thread of the parent may have been writing, and then closing would wait
+    for ever.
     """
-    held = [file.fileno() for file in list(_HELD) if not file.closed]
-    if held:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for number in held:
-            os.dup2(nothing, number, inheritable=False)
-        os.close(nothing)
+    descriptors = [file.fileno() for file in list(_LOCKED_FILES) if not file.closed]
+    if descriptors:
+        null_device = os.open(os.devnull, os.O_RDWR)
+        for descriptor in descriptors:
+            os.dup2(null_device, descriptor, inheritable=False)
+        os.close(null_device)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
+    os.register_at_fork(after_in_child=_release_locks)
 
 
 # --------------------------------------------------------------------------- writing
 @contextlib.contextmanager
 def replacing(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
-    """A new file that takes the place of `path` once it is on disk, or leaves no trace.
+    """Yield a new file that replaces `path` once it is on disk; on failure nothing remains.
 
-    What is there and is no regular file (a device, a FIFO, /dev/stdout) is written into.
+    If `path` is a special file (a device, a FIFO, /dev/stdout), yield that file instead.
     """
     path = os.fsdecode(path)
-    replaced = is_replaced(path)
+    replaces_file = is_replaced(path)
     try:
-        if replaced:
-            with _new_file(path) as file:
+        if replaces_file:
+            with _replacement_file(path) as file:
                 yield file
         else:
-            with _written_into(path) as file:
+            with _open_special_file(path) as file:
                 yield file
     except OSError as error:
+        reason = error.strerror or error
         advice = (
-            f": {verb} needs a folder that exists, has room and may be written to, since it writes "
-            "a temporary file beside the one asked for. Choose another folder"
+            f": {verb} needs a writeable folder with free space, since it writes a temporary file "
+            "next to the output. Choose another folder"
         )
         raise OSError(
             error.errno,
-            f"cannot {verb} to {for_terminal(path)} ({error.strerror or error}){advice * replaced}",
+            f"cannot {verb} to {for_terminal(path)} ({reason}){advice * replaces_file}",
         ) from error
 
 
 def is_replaced(path: StrPath) -> bool:
-    """Whether writing to `path` makes or replaces a file, and does not write into what is there."""
+    """Return whether a write to `path` creates or replaces a file (not a special file)."""
     if _descriptor(path) is not None:
         return False
     try:
@@ -116,9 +118,9 @@ def is_replaced(path: StrPath) -> bool:
 
 
 def _descriptor(path: StrPath) -> int | None:
-    """The descriptor of this process that /dev/stdout, /dev/fd/63 or a link to such stands for."""
+    """Return the descriptor of this process behind /dev/stdout, /dev/fd/63 or a link to them."""
     folder, name = os.path.split(os.path.abspath(path))
-    for _ in range(MOST_LINKS):
+    for _ in range(MAX_LINKS):
         if name.isdecimal() and os.path.realpath(folder) == os.path.realpath("/dev/fd"):
             return int(name)
         try:
@@ -129,66 +131,67 @@ def _descriptor(path: StrPath) -> int | None:
     return None
 
 
-def _written_into(path: StrPath) -> BinaryIO:
-    """A stream into what is no regular file; into a descriptor, after what it has been given."""
-    number = _descriptor(path)
-    return open(path, "wb") if number is None else open(os.dup(number), "wb")
+def _open_special_file(path: StrPath) -> BinaryIO:
+    """Open a special file for writing; a descriptor continues after its previous output."""
+    descriptor = _descriptor(path)
+    return open(path, "wb") if descriptor is None else open(os.dup(descriptor), "wb")
 
 
 @contextlib.contextmanager
-def _new_file(path: StrPath) -> Iterator[BinaryIO]:
-    """A temporary file that takes the place of `path`, or is removed."""
-    # A link stays a link: its target is replaced.
+def _replacement_file(path: StrPath) -> Iterator[BinaryIO]:
+    """Yield a temporary file that replaces `path` on success and is removed on failure."""
+    # A link stays: its target is replaced.
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     sweep(folder)
-    file, temporary = _begin(folder)
+    file, temporary = _create_temporary(folder)
     try:
         with file:
-            _take_rights(target, temporary)
+            _copy_permissions(target, temporary)
             yield file
             file.flush()
             os.fsync(file.fileno())
             if fcntl is None:
                 file.close()  # Windows moves no open file
-            os.replace(temporary, target)  # while it is locked, lest another's sweep takes it
+            os.replace(temporary, target)  # while locked, so that no other process sweeps it
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync(folder)
+    _sync_folder(folder)
 
 
-def _take_rights(target: str, temporary: str) -> None:
-    """Mode, and owner where that is allowed, of the file that is to be replaced."""
+def _copy_permissions(target: str, temporary: str) -> None:
+    """Copy the mode and, where allowed, the owner of the file that will be replaced."""
     try:
-        old = os.stat(target)
+        status = os.stat(target)
     except FileNotFoundError:
         return
     if hasattr(os, "chown"):
         with contextlib.suppress(OSError):
-            os.chown(temporary, old.st_uid, old.st_gid)
+            os.chown(temporary, status.st_uid, status.st_gid)
     with contextlib.suppress(OSError):  # a disk without modes
-        os.chmod(temporary, old.st_mode & 0o777)  # setuid is for the old content
+        os.chmod(temporary, status.st_mode & 0o777)  # setuid is for the old content
 
 
 # --------------------------------------------------------------------------- outputs and inputs
 def made_from(product: object, files: Iterable[StrPath]) -> None:
-    """Note the files that an object was made from, for as long as this process has it."""
-    names = (os.path.abspath(name) for name in files if os.path.exists(name))
-    with contextlib.suppress(TypeError):  # an object of others that takes no weak reference
-        _MADE_FROM[product] = tuple(dict.fromkeys((*sources_of(product), *names)))
+    """Record the files that an object was made from, for the life of the object in this process."""
+    paths = (os.path.abspath(name) for name in files if os.path.exists(name))
+    with contextlib.suppress(TypeError):  # another library's object without weak references
+        _SOURCES[product] = tuple(dict.fromkeys((*sources_of(product), *paths)))
 
 
 def sources_of(product: object) -> tuple[str, ...]:
-    """The files that an object, or a step of a Pipeline, was made from, as far as this process
-    knows.
+    """Return the files that an object, or a step of a Pipeline, was made from.
+
+    It knows the objects that were made in this process.
     """
-    found = list[str]()
-    for one in (product, *(step for _, step in getattr(product, "steps", ()))):
+    sources = list[str]()
+    for owner in (product, *(step for _, step in getattr(product, "steps", ()))):
         with contextlib.suppress(TypeError):
-            found += _MADE_FROM.get(one, ())
-    return tuple(found)
+            sources += _SOURCES.get(owner, ())
+    return tuple(sources)
 
 
 def refuse_inputs(
@@ -196,35 +199,36 @@ def refuse_inputs(
     inputs: Iterable[StrPath],
     may_replace: Callable[[StrPath], bool] = lambda name: False,
 ) -> None:
-    """Refuse an output that would replace one of the inputs ("-" is standard input), or a folder
-    for outputs that holds one; but for inputs that it `may_replace`.
+    """Raise ValueError if an output would replace one of the inputs, or if its folder contains one.
+
+    "-" is standard input. `may_replace` exempts inputs.
     """
     for name in inputs:
-        if _is_lost(name, path) and not may_replace(name):
-            told = "standard input" if name == "-" else for_terminal(os.fspath(name))
+        if _would_replace(name, path) and not may_replace(name):
+            shown = "standard input" if name == "-" else for_terminal(os.fspath(name))
             raise ValueError(
-                f"{for_terminal(os.fspath(path))}: this output would replace an input, {told}. "
+                f"{for_terminal(os.fspath(path))}: this output would replace an input, {shown}. "
                 "Write it somewhere else."
             )
 
 
-def _is_lost(name: StrPath, path: StrPath) -> bool:
-    """Whether writing to `path`, a file or a folder, replaces the file `name`."""
+def _would_replace(name: StrPath, path: StrPath) -> bool:
+    """Return whether writing to `path`, a file or a folder, replaces the file `name`."""
     try:
-        there = os.fstat(0) if name == "-" else os.stat(name)
-        if not stat.S_ISREG(there.st_mode):
+        status = os.fstat(0) if name == "-" else os.stat(name)
+        if not stat.S_ISREG(status.st_mode):
             return False
         if os.path.isdir(path):
             return name != "-" and os.path.samefile(os.path.dirname(os.path.realpath(name)), path)
-        return os.path.samestat(there, os.stat(path))
-    except (OSError, ValueError):  # one of them is not there, or its name can be no file's
+        return os.path.samestat(status, os.stat(path))
+    except (OSError, ValueError):  # a file that does not exist, or an invalid name
         return False
 
 
 def sweep(folder: StrPath) -> None:
-    """Remove what dead processes left of `replacing` in a folder; nothing that is locked."""
+    """Remove the temporary files of dead processes in a folder: those that are not locked."""
     if fcntl is None:
-        return  # a file that is closed, and about to be moved, could not be told from a dead one
+        return  # a closed file that is about to be moved would look like one of a dead process
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
@@ -233,23 +237,23 @@ def sweep(folder: StrPath) -> None:
                         os.unlink(entry.path)
 
 
-def _begin(folder: str) -> tuple[BinaryIO, str]:
-    """A new temporary file, locked as long as it is open, and its name."""
+def _create_temporary(folder: str) -> tuple[BinaryIO, str]:
+    """Create a temporary file, locked while it is open; return it and its path."""
     while True:
         temporary = os.path.join(folder, f".tamis-{secrets.token_hex(12)}.tmp")
         file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
-        with contextlib.suppress(OSError):  # a disk without locks: nobody sweeps there either
+        with contextlib.suppress(OSError):  # on a disk without locks nothing is swept either
             lock(file)
         if fcntl is None or is_at(file, temporary):
             return file, temporary
-        file.close()  # swept between its making and its locking
+        file.close()  # another process swept it before it was locked
 
 
-def _sync(folder: str) -> None:
-    """Make the new name itself safe, where a folder can be synced."""
+def _sync_folder(folder: str) -> None:
+    """Sync a folder, so that a new name in it survives a crash."""
     with contextlib.suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(number)
+            os.fsync(descriptor)
         finally:
-            os.close(number)
+            os.close(descriptor)

@@ -1,6 +1,4 @@
-"""Progress of long work: a bar on a terminal, elsewhere a line now and then; both only after a few
-seconds.
-"""
+"""Progress of long work: a bar on a terminal, else a line now and then; after a few seconds."""
 
 import sys
 import time
@@ -9,21 +7,21 @@ from typing import Any
 
 from tamis.system.terminal import for_terminal
 
-PATIENCE = 3.0  # seconds before anything is shown
-PAUSE = 30.0  # seconds between two lines, where there is no terminal
+DELAY_SECONDS = 3.0  # before the first display: short work shows none
+LINE_INTERVAL_SECONDS = 30.0  # between two lines without a terminal
 
 
 class Progress:
-    """Rows of a fit, or other parts of some work; a `total` of 0 is an unknown one.
+    """Progress of some work, in rows or other units; `total` is 0 if it is unknown.
 
-    `shown`: False, True (at once), or "auto" (after some seconds).
+    `shown` is False, True (at once) or "auto" (after some seconds).
     """
 
-    def __init__(self, label: str, total: int, shown: bool | str = "auto", patience=PATIENCE):
+    def __init__(self, label: str, total: int, shown: bool | str = "auto", delay=DELAY_SECONDS):
         self.label, self.total, self.done = label, total, 0
-        self.wanted, self.terminal = bool(shown), sys.stderr.isatty()
-        self.begun, self.patience = time.monotonic(), 0.0 if shown is True else patience
-        self.next_line = self.begun + self.patience
+        self.is_shown, self.is_terminal = bool(shown), sys.stderr.isatty()
+        self.started, self.delay = time.monotonic(), 0.0 if shown is True else delay
+        self.next_line = self.started + self.delay
         self.bar: Any = None
 
     def __enter__(self) -> "Progress":
@@ -36,14 +34,14 @@ class Progress:
             self.bar.stop()
 
     def advance(self, rows: int, note: str = "") -> None:
-        """Count rows as done, and say something beside the bar."""
+        """Add to the number of rows done, and show a note."""
         self.done += rows
         now = time.monotonic()
-        if not self.wanted or now - self.begun < self.patience:
+        if not self.is_shown or now - self.started < self.delay:
             return
-        if not self.terminal:
+        if not self.is_terminal:
             if now >= self.next_line:
-                self.next_line = now + PAUSE
+                self.next_line = now + LINE_INTERVAL_SECONDS
                 self._print_line(now, note)
             return
         if self.bar is None:
@@ -51,9 +49,9 @@ class Progress:
         self.bar.update(self.task, completed=self.done, note=note)
 
     def _print_line(self, now: float, note: str) -> None:
-        parts = [f"{100 * self.done / self.total:.0f} %"] if self.total > 0 else []
-        parts += [f"{now - self.begun:.0f} s", *([note] if note else [])]
-        print(for_terminal(f"{self.label}: {', '.join(parts)}"), file=sys.stderr, flush=True)
+        fields = [f"{100 * self.done / self.total:.0f} %"] if self.total > 0 else []
+        fields += [f"{now - self.started:.0f} s", *([note] if note else [])]
+        print(for_terminal(f"{self.label}: {', '.join(fields)}"), file=sys.stderr, flush=True)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -65,16 +63,16 @@ class Progress:
             TimeRemainingColumn,
         )
 
-        known = self.total > 0
+        has_total = self.total > 0
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            *((TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn()) if known else ()),
-            *(() if known else (TimeElapsedColumn(),)),
+            *((TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn()) if has_total else ()),
+            *(() if has_total else (TimeElapsedColumn(),)),
             TextColumn("{task.fields[note]}", markup=False),
         )
         self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self.task = self.bar.add_task(self.label, total=self.total if known else None, note="")
+        self.task = self.bar.add_task(self.label, total=self.total if has_total else None, note="")
         self.bar.start()
 
 
@@ -82,7 +80,7 @@ _CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 def tell(note: str) -> None:
-    """Say how far it has got to whoever shows the progress of the work that this is a part of."""
+    """Show a note in the progress display of the work that runs now, if there is one."""
     progress = _CURRENT.get()
     if progress is not None:
         progress.advance(0, note)

@@ -1,30 +1,35 @@
-"""Options and names in sentences: messages name options as keywords of Python, or, while a command
-runs, as the command line has them, and leave the middle of a long name out.
+"""Options and names in messages.
+
+Messages show options as Python keywords or, while a command runs, as options of the command line.
+They shorten long names.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-Spelling = Callable[..., str]  # of a name, and of a value where there is one
-LONGEST = 60  # characters of a name or word in a message: a damaged file may have far longer ones
+Spelling = Callable[..., str]  # from a name and perhaps a value to the text of a message
+MAX_NAME_LENGTH = 60  # characters in a message; names in a damaged file can be far longer
 
 
 def short(value: Any) -> Any:
-    """A name as messages show it, and what holds names: the middle of a long one is left out, since
-    long names often differ at their ends alone.
+    """Return a name, or a container of names, with the middle of long names left out.
+
+    Long names often differ only at their ends.
     """
-    if isinstance(value, str) and len(value) > LONGEST:
-        return f"{value[: LONGEST // 2]}...{value[3 - LONGEST // 2 :]}"
+    if isinstance(value, str) and len(value) > MAX_NAME_LENGTH:
+        return f"{value[: MAX_NAME_LENGTH // 2]}...{value[3 - MAX_NAME_LENGTH // 2 :]}"
     if isinstance(value, list):
-        return [short(one) for one in value]
+        return [short(item) for item in value]
     if isinstance(value, dict):
-        return {short(name): one for name, one in value.items()}
+        return {short(name): item for name, item in value.items()}
     return value
 
 
 def as_keyword(name: str, *value: Any) -> str:
-    """An option as a keyword of a call; a value of ... is one that the reader has to find."""
+    """Return an option as a keyword argument; the value ... stands for one that the reader fills
+    in.
+    """
     if not value:
         return name
     return f"{name}={'...' if value[0] is ... else repr(value[0])}"
@@ -34,21 +39,21 @@ _spelling: Spelling = as_keyword
 
 
 def option(name: str, *value: Any) -> str:
-    """An option, with its value if there is one, as whoever reads the message writes it."""
+    """Return an option, with its value if there is one, in the current spelling."""
     return _spelling(name, *map(short, value))
 
 
 def parameter(name: str, function: str) -> str:
-    """An option of a function, as the subject of a sentence."""
+    """Return an option of a function as the subject of a sentence."""
     return f"The {name!r} parameter of {function}" if _spelling is as_keyword else option(name)
 
 
 @contextmanager
 def spelled(spelling: Spelling) -> Iterator[None]:
-    """Spell options in another way, in all threads of this process."""
+    """Use another spelling of options in all threads of this process."""
     global _spelling
-    before, _spelling = _spelling, spelling
+    previous, _spelling = _spelling, spelling
     try:
         yield
     finally:
-        _spelling = before
+        _spelling = previous

@@ -1,8 +1,9 @@
-"""One thread a model: a second one that would change it meanwhile is refused in time.
+"""One thread per model: a second thread that would train or save the same model gets an error.
 
-Who is at which model is kept here, by identity, and only for as long as a call lasts. Nothing lies
-on the model: copies, pickles and model files know nothing of it. `predict` and all that only looks
-need no turn; see `tests/laws/test_threads.py` for what they promise.
+A dictionary holds the thread that works on each model, by the identity of the model, for the time
+of the call. Nothing is stored on the model, so copies, pickles and model files do not contain it.
+`predict` and other methods that only read need no lock; `tests/laws/test_threads.py` tests what
+they guarantee.
 """
 
 import functools
@@ -14,40 +15,40 @@ from threading import get_ident
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable)
-_turns: dict[int, tuple[int]] = {}  # id of a model: the thread whose call has it now
+_turns: dict[int, tuple[int]] = {}  # by id of a model: the thread that works on it
 
 
 def locked(function: Function) -> Function:
-    """Let one thread at a time call this with the same first argument, a model.
+    """Let only one thread at a time call this with the same first argument, a model.
 
-    A thread may call again from inside its own call.
+    A thread may call again within its call.
     """
 
     @functools.wraps(function)
-    def call(model: object, *given: Any, **named: Any) -> Any:
-        # A tuple of this call: what the outermost call of a thread takes, it alone gives back.
-        key, mine = id(model), (get_ident(),)
+    def call(model: object, *arguments: Any, **keywords: Any) -> Any:
+        # A new tuple per call: only the outermost call of a thread releases the model.
+        key, owner = id(model), (get_ident(),)
         try:
-            # `setdefault` is a single step, in which no other thread can come between.
-            if _turns.setdefault(key, mine) != mine:
+            # `setdefault` is atomic.
+            if _turns.setdefault(key, owner) != owner:
                 raise RuntimeError(
                     f"{function.__name__}: another thread is training or saving this same "
-                    f"{type(model).__name__}, and two at once would spoil it. Give each thread a "
-                    "model of its own (sklearn.base.clone, or copy.deepcopy beforehand), or put a "
-                    "lock around the calls."
+                    f"{type(model).__name__}, and two threads at once would corrupt it. Give each "
+                    "thread its own model (sklearn.base.clone, or copy.deepcopy beforehand), or "
+                    "put a lock around the calls."
                 )
-            return function(model, *given, **named)
+            return function(model, *arguments, **keywords)
         finally:
-            if _turns.get(key) is mine:
+            if _turns.get(key) is owner:
                 del _turns[key]
 
     return cast(Function, call)
 
 
 def _forget_other_threads() -> None:
-    """The child of a fork has one thread: turns of the others would never end."""
-    for key, turn in list(_turns.items()):
-        if turn != (get_ident(),):
+    """In a forked child, remove the threads of the parent, which will never finish their calls."""
+    for key, owner in list(_turns.items()):
+        if owner != (get_ident(),):
             del _turns[key]
 
 
@@ -56,23 +57,25 @@ if hasattr(os, "register_at_fork"):
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Number of threads that scikit-learn's `n_jobs` asks for."""
+    """Return the number of threads for scikit-learn's `n_jobs`."""
     if n_jobs is None:
         return 1
     return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else n_jobs
 
 
 def one_thread() -> AbstractContextManager:
-    """While this lasts, BLAS and its like work alone: threads that share small matrices cost more
-    than they do, and sums depend on their number.
+    """Limit BLAS and OpenMP libraries to one thread while the context lasts.
+
+    Threads on small matrices cost more than they save, and sums would depend on their number.
     """
-    return _libraries(len(sys.modules)).limit(limits=1)
+    return _thread_pools(len(sys.modules)).limit(limits=1)
 
 
 @functools.lru_cache(maxsize=1)
-def _libraries(n_modules: int) -> Any:
-    """The libraries with threads of their own, for as long as no module is loaded that may bring
-    another; looking for them takes longer than a small fit.
+def _thread_pools(n_modules: int) -> Any:
+    """Return the libraries with thread pools.
+
+    The search takes longer than a small fit, so it is repeated only when a new module is loaded.
     """
     from threadpoolctl import ThreadpoolController
 

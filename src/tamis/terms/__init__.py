@@ -1,5 +1,5 @@
-"""The mathematics: losses, penalties, optimizers, learning rates and confidence updates, as terms
-that compiled loops accept.
+"""Losses, penalties, optimizers, learning rates and confidence updates, as terms that compiled
+loops accept.
 """
 
 from tamis.numerics.numba import term

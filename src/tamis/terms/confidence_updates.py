@@ -1,15 +1,15 @@
-"""Confidence updates: how far a row moves the mean of the weights, and how much it adds to their
-precision.
+"""Updates of confidence-weighted learners: the step of the mean of the weights, and the increase of
+their precision.
 
-Confidence-weighted learners keep a mean m and a covariance S of the weights. A row x of side y has
-the margin ``y m.x`` and the variance ``v = x'S x``. All learners take the same step and differ only
-here: `confidence_update` gives (a, g) of
+A confidence-weighted learner keeps a mean m and a covariance S of the weights. A row x of class y
+(-1 or +1) has the margin ``y m.x`` and the variance ``v = x'S x``. All learners share this step and
+differ only in `confidence_update`, which returns (a, g) of
 
-``m += a y S x`` and ``S^-1 += g x x'`` (its diagonal alone, where the covariance is diagonal).
+``m += a y S x`` and ``S^-1 += g x x'`` (only its diagonal if the covariance is diagonal).
 
-A row of weight w counts w times in the loss; `weighs` says whether the learner has a loss that
-could be weighed. `direction_and_margin` gives the direction in which the score must move
-for a row, and a margin that is 1 minus the loss.
+A row of weight w counts w times in the loss. `weighs` tells whether the learner has a loss that row
+weights can multiply. `direction_and_margin` returns the direction in which the score of a row must
+move, and a margin equal to 1 minus the loss.
 """
 
 import math
@@ -21,7 +21,7 @@ from tamis.terms.methods import NonNegative, Positive, PositiveOrInfinite
 
 @term
 class Sides(NamedTuple):
-    """Classes: towards the side of the target, -1 or +1."""
+    """Classification: move the score towards its target, -1 or +1."""
 
     unused: float = 0.0
 
@@ -31,7 +31,7 @@ class Sides(NamedTuple):
 
 @term
 class Tube(NamedTuple):
-    """Numbers: towards the target, as far as it is more than epsilon away."""
+    """Regression: move the score towards the target where they differ by more than epsilon."""
 
     epsilon: NonNegative = 0.1
 
@@ -41,7 +41,7 @@ class Tube(NamedTuple):
 
 @term
 class PAGain(NamedTuple):
-    """Passive-aggressive: the least step to margin 1, capped (variant 1) or softened (2) by C."""
+    """Passive-aggressive: smallest step to margin 1 (variant 0), capped (1) or softened (2)."""
 
     C: PositiveOrInfinite = 1.0
     variant: Annotated[float, (0.0, 1.0, 2.0)] = 1.0
@@ -54,13 +54,13 @@ class PAGain(NamedTuple):
             return 0.0, 0.0
         if self.variant == 2.0:
             return (1.0 - margin) / (variance + 0.5 / (self.C * weight)), 0.0
-        whole = (1.0 - margin) / variance
-        return (min(self.C * weight, whole) if self.variant == 1.0 else whole), 0.0
+        full_step = (1.0 - margin) / variance
+        return (min(self.C * weight, full_step) if self.variant == 1.0 else full_step), 0.0
 
 
 @term
 class AROWGain(NamedTuple):
-    """Adaptive regularization: a squared hinge of weight 1 / r against the distance moved."""
+    """Adaptive regularization of weights: squared hinge loss, weighted by 1 / r."""
 
     r: Positive = 1.0
 
@@ -75,7 +75,7 @@ class AROWGain(NamedTuple):
 
 @term
 class SOPGain(NamedTuple):
-    """Second-order perceptron: the step of AROW, at mistakes alone."""
+    """Second-order perceptron: the AROW step, only for misclassified rows."""
 
     r: Positive = 1.0
 
@@ -90,7 +90,7 @@ class SOPGain(NamedTuple):
 
 @term
 class NAROWGain(NamedTuple):
-    """Narrow adaptive regularization: r such that no row narrows its variance below 1 / b."""
+    """Narrow adaptive regularization: r such that no row lowers its variance below 1 / b."""
 
     b: Positive = 1.0
 
@@ -98,10 +98,10 @@ class NAROWGain(NamedTuple):
         return False
 
     def confidence_update(self, margin, variance, weight):
-        wide = self.b * variance - 1.0
-        if wide <= 0.0:  # sure enough of this row: r is infinite
+        excess = self.b * variance - 1.0
+        if excess <= 0.0:  # the variance is below 1 / b already: r is infinite
             return (1.0 if margin < 1.0 and variance > 0.0 else 0.0), 0.0
-        r = variance / wide
+        r = variance / excess
         if margin * r >= variance + r:
             return 0.0, 0.0
         return (r - margin) / (variance + r), 1.0 / r
@@ -109,7 +109,7 @@ class NAROWGain(NamedTuple):
 
 @term
 class CWGain(NamedTuple):
-    """Confidence-weighted: the least step to a margin of phi variances (deviations: `SCWGain`)."""
+    """Confidence-weighted: smallest step to a margin of phi variances (`SCWGain`: deviations)."""
 
     phi: Positive = 0.5244005127080409
 
@@ -120,21 +120,21 @@ class CWGain(NamedTuple):
         phi = self.phi
         if variance < 1e-280 or margin >= phi * variance:  # below, quotients would overflow
             return 0.0, 0.0
-        line = 1.0 + 2.0 * phi * margin
-        root = math.sqrt(line * line + 8.0 * phi * (phi * variance - margin))
-        if line > 0.0:  # the same root of the same square, without cancellation
-            gain = 2.0 * (phi - margin / variance) / (line + root)
+        linear = 1.0 + 2.0 * phi * margin
+        root = math.sqrt(linear * linear + 8.0 * phi * (phi * variance - margin))
+        if linear > 0.0:  # the same root of the same square, without cancellation
+            alpha = 2.0 * (phi - margin / variance) / (linear + root)
         else:
-            gain = (root - line) / (4.0 * phi * variance)
-        return gain, min(2.0 * gain * phi, 1e300)
+            alpha = (root - linear) / (4.0 * phi * variance)
+        return alpha, min(2.0 * alpha * phi, 1e300)
 
 
 @term
 class SCWGain(NamedTuple):
-    """Soft confidence-weighted: a step to a margin of phi deviations, or short of it at a cost.
+    """Soft confidence-weighted: step to a margin of phi standard deviations, or less at a cost.
 
-    Each unit costs C (variant 1), or its square does (variant 2). C = inf in variant 1
-    is CW by the deviation.
+    A margin below the limit costs C times the difference (variant 1) or C times its square (variant
+    2). C = inf in variant 1 is CW with standard deviations.
     """
 
     phi: Positive = 0.6744897501960817
@@ -149,30 +149,40 @@ class SCWGain(NamedTuple):
         # Below, quotients would overflow.
         if variance < 1e-280 or margin >= phi * math.sqrt(variance):
             return 0.0, 0.0
-        square = phi * phi
+        phi_squared = phi * phi
         if self.variant == 1.0:
             root = math.sqrt(
-                0.25 * margin * margin * square * square + variance * square * (1.0 + square)
+                0.25 * margin * margin * phi_squared * phi_squared
+                + variance * phi_squared * (1.0 + phi_squared)
             )
-            half = margin * (1.0 + 0.5 * square)
-            if half > 0.0:
-                gain = (square - margin / variance * margin) / (root + half)
+            linear = margin * (1.0 + 0.5 * phi_squared)
+            if linear > 0.0:
+                alpha = (phi_squared - margin / variance * margin) / (root + linear)
             else:
-                gain = (root - half) / (variance * (1.0 + square))
-            gain = min(self.C * weight, gain)
+                alpha = (root - linear) / (variance * (1.0 + phi_squared))
+            alpha = min(self.C * weight, alpha)
         else:
-            n = variance + 0.5 / (self.C * weight)
+            softened_variance = variance + 0.5 / (self.C * weight)
             root = phi * math.sqrt(
-                square * margin * margin * variance * variance
-                + 4.0 * n * variance * (n + variance * square)
+                phi_squared * margin * margin * variance * variance
+                + 4.0 * softened_variance * variance * (softened_variance + variance * phi_squared)
             )
-            gain = max(
+            alpha = max(
                 0.0,
-                (root - margin * (2.0 * n + square * variance))
-                / (2.0 * (n * n + n * variance * square)),
+                (root - margin * (2.0 * softened_variance + phi_squared * variance))
+                / (
+                    2.0
+                    * (
+                        softened_variance * softened_variance
+                        + softened_variance * variance * phi_squared
+                    )
+                ),
             )
-        spread = gain * variance * phi
-        return gain, min(
-            gain * phi * (spread + math.sqrt(spread * spread + 4.0 * variance)) / (2.0 * variance),
+        alpha_v_phi = alpha * variance * phi
+        return alpha, min(
+            alpha
+            * phi
+            * (alpha_v_phi + math.sqrt(alpha_v_phi * alpha_v_phi + 4.0 * variance))
+            / (2.0 * variance),
             1e300,
         )

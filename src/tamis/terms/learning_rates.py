@@ -1,4 +1,4 @@
-"""Step sizes. Passive-aggressive is a step, not a model."""
+"""Learning rates: step sizes by step number, and passive-aggressive steps."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -9,7 +9,7 @@ from tamis.terms.methods import Positive, PositiveOrInfinite
 
 @term
 class Constant(NamedTuple):
-    """The same size at every step."""
+    """The same step size at every step."""
 
     eta: Positive = 0.1
 
@@ -22,7 +22,7 @@ class Constant(NamedTuple):
 
 @term
 class InverseSqrt(NamedTuple):
-    """eta / sqrt(1 + (t - 1) / delay): about eta for `delay` steps, then falling as 1 / sqrt(t)."""
+    """eta / sqrt(1 + (t - 1) / delay): near eta for `delay` steps, then like 1 / sqrt(t)."""
 
     eta: Positive = 1.0
     delay: Positive = 100.0
@@ -36,7 +36,7 @@ class InverseSqrt(NamedTuple):
 
 @term
 class InverseTime(NamedTuple):
-    """eta / (1 + (t - 1) / delay): about eta for `delay` steps, then falling as 1 / t."""
+    """eta / (1 + (t - 1) / delay): near eta for `delay` steps, then like 1 / t."""
 
     eta: Positive = 1.0
     delay: Positive = 1000.0
@@ -50,7 +50,7 @@ class InverseTime(NamedTuple):
 
 @term
 class PassiveAggressive(NamedTuple):
-    """The least step that meets the margin: PA (variant 0), capped at C (1), softened by C (2)."""
+    """Smallest step to the margin: PA (variant 0), capped at C (1) or softened by C (2)."""
 
     C: PositiveOrInfinite = 1.0
     variant: Annotated[float, (0.0, 1.0, 2.0)] = 1.0
@@ -73,9 +73,10 @@ LEARNING_RATES = {
 
 
 def descent_eta(loss) -> float:
-    """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 over the bound of the
-    second derivative, where there is one. Without one a step is 4 for a kink, whose slope is
-    bounded, and 1 for steps that are implicit.
+    """Return the automatic step size of descent, in units of 1 / (norm of a row)^2.
+
+    It is 1 over the bound of the second derivative. Without a bound it is 4 for a loss with a kink,
+    which has a bounded gradient, and 1 for implicit steps.
     """
     bound = loss.hessian_bound()
     if not math.isfinite(bound):

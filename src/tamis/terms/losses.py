@@ -1,10 +1,10 @@
 """Losses of a score f and a target y: value, gradient and second derivative in f.
 
-`smooth` is False where a loss has a kink. A loss without a kink may have an unbounded second
-derivative (`hessian_bound` is inf); the two are different. `accepts` says of each target whether a
-loss takes it, where it does not take all numbers, and `domain` says it in words. `inverse_link` is
-the mean of the target, or the probability of class 1, at a score. The least value of a loss is
-``-conjugate(0, target)``.
+`smooth` is False for a loss with a kink. A loss without a kink can still have an unbounded second
+derivative (`hessian_bound` is inf). `accepts` tells for each target whether the loss takes it
+(without it, all numbers), and `domain` describes these targets. `inverse_link` is the mean of the
+target, or the probability of class 1, at a score. The minimum of a loss is ``-conjugate(0,
+target)``.
 """
 
 import math
@@ -55,8 +55,8 @@ class SquaredHinge(NamedTuple):
         return abs(targets) == 1.0
 
     def value(self, score, target):
-        short = max(0.0, self.margin - target * score)
-        return 0.5 * short * short
+        deficit = max(0.0, self.margin - target * score)
+        return 0.5 * deficit * deficit
 
     def gradient(self, score, target):
         return -target * max(0.0, self.margin - target * score)
@@ -65,8 +65,8 @@ class SquaredHinge(NamedTuple):
         return 1.0 if target * score < self.margin else 0.0
 
     def conjugate(self, gradient, target):
-        short = -target * gradient
-        return 0.5 * short * short - self.margin * short if short >= 0.0 else math.inf
+        dual = -target * gradient
+        return 0.5 * dual * dual - self.margin * dual if dual >= 0.0 else math.inf
 
     def hessian_bound(self):
         return 1.0
@@ -74,7 +74,7 @@ class SquaredHinge(NamedTuple):
 
 @term
 class Logistic(NamedTuple):
-    """Logistic loss, log(1 + exp(margin - y f)); only exponentials of non-positive numbers."""
+    """Logistic loss, log(1 + exp(margin - y f)), by exponentials of non-positive numbers only."""
 
     margin: Finite = 0.0
 
@@ -113,10 +113,10 @@ class Logistic(NamedTuple):
         p = -target * gradient
         if p < 0.0 or p > 1.0:
             return math.inf
-        inside = (p * math.log(p) if p > 0.0 else 0.0) + (
+        negative_entropy = (p * math.log(p) if p > 0.0 else 0.0) + (
             (1.0 - p) * math.log(1.0 - p) if p < 1.0 else 0.0
         )
-        return inside - self.margin * p
+        return negative_entropy - self.margin * p
 
     def hessian_bound(self):
         return 0.25
@@ -128,7 +128,7 @@ class Squared(NamedTuple):
 
     scale: Positive = 1.0
 
-    def is_quadratic(self):  # it is its own quadratic model
+    def is_quadratic(self):  # it equals its quadratic model
         return True
 
     def value(self, score, target):
@@ -149,7 +149,7 @@ class Squared(NamedTuple):
 
 @term
 class Huber(NamedTuple):
-    """Huber loss: squared within `delta` of the target, straight beyond."""
+    """Huber loss: squared within `delta` of the target, linear beyond."""
 
     delta: PositiveOrInfinite = 1.35
 
@@ -176,7 +176,7 @@ class Huber(NamedTuple):
 
 @term
 class EpsilonInsensitive(NamedTuple):
-    """Absolute loss beyond a tube, max(0, |f - y| - epsilon)."""
+    """Epsilon-insensitive loss, max(0, |f - y| - epsilon)."""
 
     epsilon: NonNegative = 0.1
 
@@ -199,8 +199,9 @@ class EpsilonInsensitive(NamedTuple):
 
 @term
 class Poisson(NamedTuple):
-    """Poisson loss under the log link, exp(f) - y f; straight beyond `largest_score`, so that no
-    score overflows.
+    """Poisson loss under the log link, exp(f) - y f.
+
+    It is linear beyond `largest_score`, so that no score overflows.
     """
 
     largest_score: PositiveOrInfinite = 30.0
@@ -231,8 +232,8 @@ class Poisson(NamedTuple):
     def implicit_gradient(self, score, target, rate, explicit):
         if rate <= 0.0:
             return explicit
-        # f = score - rate (exp(f) - target): w = rate exp(f) solves w + log(w) = z, by Newton's
-        # steps from below, which rise to it and square their distance (Lambert's W).
+        # f = score - rate (exp(f) - target): w = rate exp(f) solves w + log(w) = z (Lambert's W).
+        # Newton steps from below increase to it and converge quadratically.
         z = score + rate * target + math.log(rate)
         w = z - math.log(z) if z > 1.0 else math.exp(z) / (1.0 + math.exp(z))
         for _ in range(6):
@@ -262,8 +263,9 @@ LOSSES = {
 
 
 def accepts_numbers(loss) -> bool:
-    """Whether a loss takes numbers as targets. One without `accepts` does where it is symmetric in
-    the residual.
+    """Return whether a loss takes numbers as targets.
+
+    A loss without `accepts` takes them if it is symmetric in the residual.
     """
     if hasattr(loss, "accepts"):
         return bool(loss.accepts(0.5))
@@ -271,5 +273,5 @@ def accepts_numbers(loss) -> bool:
 
 
 def accepts_classes(loss) -> bool:
-    """Whether a loss takes classes, as -1 and 1."""
+    """Return whether a loss takes classes, encoded as -1 and 1."""
     return not hasattr(loss, "accepts") or bool(loss.accepts(-1.0) and loss.accepts(1.0))

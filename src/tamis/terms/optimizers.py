@@ -1,10 +1,10 @@
-"""Optimizers: how a cell turns gradients into a weight.
+"""Optimizers: how the state of a cell becomes a weight, and how gradients change it.
 
-A cell is one output of one feature. An optimizer stores one or more numbers for each cell, in the
-columns of the state, ``state[column, cell]``. `columns` says how many, `signs` how they change when
-a model is negated, `objection` why a penalty does not go with the optimizer, `adapts` whether each
-cell has its own rate, `takes_any_step` whether step sizes may depend on the loss of a row. `lazy`
-is a `LazyState`.
+A cell is one output of one feature. An optimizer stores one or more numbers per cell, in the
+columns of the state, ``state[column, cell]``. `columns` returns how many; `signs` how they change
+when a model is negated; `objection` why the optimizer does not support a penalty; `adapts` whether
+each cell has its own learning rate; `takes_any_step` whether step sizes can depend on the loss of a
+row. `lazy` is a `LazyState`.
 """
 
 import math
@@ -39,9 +39,10 @@ from tamis.terms.penalties import Signed
 
 @term
 class Descent(NamedTuple):
-    """Gradient descent, then the penalty's prox every `period` steps (FOBOS; truncated gradient).
+    """Gradient descent, with a prox of the penalty every `period` steps (FOBOS; truncated
+    gradient).
 
-    `priced` = 1 charges eta * l1 (FOBOS), 0 charges l1 as it stands, in units of the weights.
+    `priced` = 1 charges eta * l1 (FOBOS); 0 charges l1 itself, in units of the weights.
     """
 
     period: Annotated[float, ">= 1", "< inf"] = 1.0
@@ -65,19 +66,20 @@ class Descent(NamedTuple):
     def current_weight(self, state, penalty, cell, lazy):
         return from_stored(penalty, state[0, cell], lazy.cumulative_l1)
 
-    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
-        moved = to_stored(penalty, weight - pace * x, lazy.cumulative_l1)
-        state[0, cell] = moved if pace != 0.0 else state[0, cell]  # no step, no rounding
+    def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
+        stored = to_stored(penalty, weight - scaled_step * x, lazy.cumulative_l1)
+        # Without a step the stored number keeps its bits.
+        state[0, cell] = stored if scaled_step != 0.0 else state[0, cell]
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
         scale, cumulative_l1, base = lazy.scale, lazy.cumulative_l1, lazy.base + 1.0
         if base >= self.period:
             l1, l2 = rates(penalty)
-            price = self.period * (eta if self.priced else 1.0)
-            if l1 != 0.0:  # known at compile time where a penalty has none
-                cumulative_l1 += price * l1 * penalty_scales[0] / scale
+            prox_step = self.period * (eta if self.priced else 1.0)
+            if l1 != 0.0:  # a constant at compile time if the penalty has no L1
+                cumulative_l1 += prox_step * l1 * penalty_scales[0] / scale
             if l2 != 0.0:
-                scale /= 1.0 + price * l2 * penalty_scales[1]
+                scale /= 1.0 + prox_step * l2 * penalty_scales[1]
             base = 0.0
         return scale, cumulative_l1, base
 
@@ -90,10 +92,10 @@ class Descent(NamedTuple):
         )
 
     def weighted_lazy(self, lazy, weight):
-        # All columns share one scale, which only a ridge lowers: of a weight 0 or 1 then.
-        rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        # All columns share one scale, which only a ridge lowers; the weight is then 0 or 1.
+        other_fields = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
         scale = lazy.scale if weight != 0.0 else 1.0
-        return LazyState(lazy.steps, scale, weight * lazy.cumulative_l1, *rest)
+        return LazyState(lazy.steps, scale, weight * lazy.cumulative_l1, *other_fields)
 
     def step_scale(self, norm, gradient):
         return 1.0 / (norm * norm)
@@ -117,9 +119,9 @@ class Descent(NamedTuple):
 
 @term
 class CappedDescent(NamedTuple):
-    """Truncated gradient that shrinks only weights of at most `theta` (Langford et al. 2009).
+    """Truncated gradient that shrinks only weights up to `theta` (Langford et al. 2009).
 
-    A weight above theta is charged nothing, so each cell remembers what it has paid.
+    Weights above theta are not charged, so each cell stores the cumulative L1 that it has paid.
     """
 
     period: Annotated[float, ">= 1", "< inf"] = 1.0
@@ -151,9 +153,9 @@ class CappedDescent(NamedTuple):
             0.0 if abs(weight) > self.theta else lazy.cumulative_l1 - state[1, cell],
         )
 
-    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
-        if pace != 0.0:
-            state[0, cell] = weight - pace * x
+    def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
+        if scaled_step != 0.0:
+            state[0, cell] = weight - scaled_step * x
             state[1, cell] = lazy.cumulative_l1
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
@@ -196,8 +198,7 @@ class CappedDescent(NamedTuple):
 
 @term
 class DualAveraging(NamedTuple):
-    """Dual averaging: w = -scale * soft(G, cumulative_l1), G the sum of all gradients
-    (Xiao 2010).
+    """Dual averaging: w = -scale * soft(G, cumulative_l1), G the sum of all gradients (Xiao 2010).
 
     With step eta_t: cumulative_l1 = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
     """
@@ -222,22 +223,22 @@ class DualAveraging(NamedTuple):
     def current_weight(self, state, penalty, cell, lazy):
         return from_stored(penalty, state[0, cell], lazy.cumulative_l1)
 
-    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+    def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
         state[0, cell] -= s * x
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
         l1, l2 = rates(penalty)
         base = lazy.base + l1 * penalty_scales[0]
-        # It never falls, even where an automatic eta grows: a weight that has become 0 must not
-        # become nonzero without a gradient.
+        # cumulative_l1 never falls, even if an automatic eta grows: a weight that has become 0
+        # must not become nonzero without a gradient.
         scale = 1.0 / (l2 * penalty_scales[1] * lazy.steps + 1.0 / eta)
         return scale, max(lazy.cumulative_l1, base + self.rho / eta), base
 
     def weighted_lazy(self, lazy, weight):
         # 1 / scale = ridge + 1 / eta, of which the weight multiplies the ridge.
         scale = lazy.scale / (1.0 + (weight - 1.0) * lazy.ridge * lazy.scale)
-        rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
-        return LazyState(lazy.steps, scale, weight * lazy.cumulative_l1, *rest)
+        other_fields = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        return LazyState(lazy.steps, scale, weight * lazy.cumulative_l1, *other_fields)
 
     def flush_urgency(self):
         return False
@@ -263,11 +264,11 @@ class DualAveraging(NamedTuple):
 
 @term
 class FTRL(NamedTuple):
-    """Follow the regularized leader, proximal, one rate a coordinate (McMahan 2011).
+    """Follow the regularized leader, proximal, with learning rates per coordinate (McMahan 2011).
 
-    w = soft(z, cumulative_l1) / (beta + m + base), m the root of the coordinate's summed squared
-    gradients, cumulative_l1 = sum of eta l1 and base = sum of eta l2 over all steps. (1e-300 keeps
-    0 / 0 away where nothing was seen.)
+    w = soft(z, cumulative_l1) / (beta + m + base), where m is the root of the summed squared
+    gradients of the coordinate, and cumulative_l1 = sum of eta l1 and base = sum of eta l2 over all
+    steps. (1e-300 prevents 0 / 0 before the first gradient.)
     """
 
     beta: NonNegative = 0.0
@@ -287,8 +288,8 @@ class FTRL(NamedTuple):
     def objection(self, penalty, averaged):
         if averaged and rates(penalty)[1]:
             return (
-                "under a ridge its weights move between visits by no common law, so their "
-                "average cannot be kept lazily"
+                "with a ridge the weights of its columns change by different factors between "
+                "updates, so their averages have no lazy form"
             )
         return ""
 
@@ -297,17 +298,17 @@ class FTRL(NamedTuple):
             self.beta + state[1, cell] + lazy.base + 1e-300
         )
 
-    def caches_weights(self):  # a division a cell
+    def caches_weights(self):  # one division per cell
         return True
 
-    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+    def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
         g = s * x
         m = state[1, cell]
-        grown = math.sqrt(m * m + g * g)
-        # A choice, not a branch: many outputs go together. Nothing is added where the square of a
-        # tiny gradient is 0.
-        state[0, cell] += (grown - m) * weight - pace * x if grown > 0.0 else 0.0
-        state[1, cell] = grown
+        updated_m = math.sqrt(m * m + g * g)
+        # A conditional expression, which LLVM vectorizes over outputs. It adds nothing where the
+        # square of a tiny gradient is 0.
+        state[0, cell] += (updated_m - m) * weight - scaled_step * x if updated_m > 0.0 else 0.0
+        state[1, cell] = updated_m
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
         l1, l2 = rates(penalty)
@@ -318,9 +319,9 @@ class FTRL(NamedTuple):
         )
 
     def weighted_lazy(self, lazy, weight):
-        rest = (lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
-        charged = weight * lazy.cumulative_l1, weight * lazy.base
-        return LazyState(lazy.steps, lazy.scale, *charged, *rest)
+        other_fields = (lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        weighted = weight * lazy.cumulative_l1, weight * lazy.base
+        return LazyState(lazy.steps, lazy.scale, *weighted, *other_fields)
 
     def flush_urgency(self):
         return False
@@ -338,8 +339,8 @@ class FTRL(NamedTuple):
         weight = from_stored(penalty, state[0, cell], lazy.cumulative_l1)
         if weight == 0.0:
             return 0.0, 0.0
-        below = self.beta + state[1, cell] + lazy.base + 1e-300
-        return state[0, cell] / below, subgradient_sign(penalty, weight) / below
+        denominator = self.beta + state[1, cell] + lazy.base + 1e-300
+        return state[0, cell] / denominator, subgradient_sign(penalty, weight) / denominator
 
     def final_weight(self, state, penalty, cell, lazy):
         return current_weight(self, state, penalty, cell, lazy)
@@ -347,11 +348,12 @@ class FTRL(NamedTuple):
 
 @term
 class AdaGrad(NamedTuple):
-    """Descent at a rate eta / (delta + m) a coordinate, then the prox (Duchi et al. 2011).
+    """Descent with the learning rate eta / (delta + m) per coordinate, then the prox (Duchi et al.
+    2011).
 
-    The cell stores (delta + m) u + sign(u) S: the charge of a coordinate is the cumulative L1 over
-    its own divisor, so the lazy state is exact for L1. A ridge would divide each coordinate by
-    another number at each step.
+    The cell stores (delta + m) u + sign(u) S: the charge of a coordinate is the cumulative L1
+    divided by its own delta + m, so the lazy state is exact for L1. A ridge would divide each
+    coordinate by another number at each step.
     """
 
     delta: NonNegative = 0.0
@@ -370,11 +372,11 @@ class AdaGrad(NamedTuple):
 
     def objection(self, penalty, averaged):
         if rates(penalty)[1]:
-            why = (
+            reason = (
                 "a ridge would divide each coordinate by another number at each step, which the "
-                "common lazy state cannot hold"
+                "shared lazy state cannot hold"
             )
-            return why + "; use optimizer='ftrl' or 'descent'"
+            return reason + "; use optimizer='ftrl' or 'descent'"
         return ""
 
     def current_weight(self, state, penalty, cell, lazy):
@@ -382,16 +384,18 @@ class AdaGrad(NamedTuple):
             self.delta + state[1, cell] + 1e-300
         )
 
-    def caches_weights(self):  # a division a cell
+    def caches_weights(self):  # one division per cell
         return True
 
-    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+    def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
         g = s * x
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
         stored = state[0, cell]
-        moved = to_stored(penalty, (self.delta + m) * weight - pace * x, lazy.cumulative_l1)
-        # Not where the square of a tiny gradient is 0.
-        state[0, cell] = moved if pace != 0.0 and m > 0.0 else stored
+        updated = to_stored(
+            penalty, (self.delta + m) * weight - scaled_step * x, lazy.cumulative_l1
+        )
+        # No update where the square of a tiny gradient is 0.
+        state[0, cell] = updated if scaled_step != 0.0 and m > 0.0 else stored
         state[1, cell] = m
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
@@ -415,10 +419,10 @@ class AdaGrad(NamedTuple):
         weight = from_stored(penalty, state[0, cell], lazy.cumulative_l1)
         if weight == 0.0:
             return 0.0, 0.0
-        below = self.delta + state[1, cell]
-        return to_stored(penalty, weight, lazy.cumulative_l1) / below, subgradient_sign(
+        denominator = self.delta + state[1, cell]
+        return to_stored(penalty, weight, lazy.cumulative_l1) / denominator, subgradient_sign(
             penalty, weight
-        ) / below
+        ) / denominator
 
     def final_weight(self, state, penalty, cell, lazy):
         return current_weight(self, state, penalty, cell, lazy)
@@ -426,10 +430,10 @@ class AdaGrad(NamedTuple):
 
 @term
 class ByColumn(NamedTuple):
-    """Any optimizer under penalties with a weight and a sign of each column.
+    """Any optimizer, with a penalty weight and a sign constraint per column.
 
-    Two more numbers of a cell hold them: what multiplies the penalty, and whether the cell's weight
-    must not be negative (1) or positive (-1).
+    Two more numbers per cell hold them: the factor of the penalty, and the sign (1: weight >= 0,
+    -1: weight <= 0, 0: any).
     """
 
     optimizer: Any
@@ -447,24 +451,26 @@ class ByColumn(NamedTuple):
         return *self.optimizer.signs(sign), 1.0, 1.0
 
     def objection(self, penalty, averaged):
-        return "an estimator makes it itself, of its penalty_weights and positive"
+        return "estimators make it from their parameters penalty_weights and positive"
 
     def current_weight(self, state, penalty, cell, lazy):
-        row = columns(self.optimizer)
-        signed = Signed(penalty, state[row + 1, cell])
-        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
-        return current_weight(self.optimizer, state, signed, cell, own) * (own.scale / lazy.scale)
+        weight_index = columns(self.optimizer)
+        signed = Signed(penalty, state[weight_index + 1, cell])
+        column_lazy = weighted_lazy(self.optimizer, lazy, state[weight_index, cell])
+        return current_weight(self.optimizer, state, signed, cell, column_lazy) * (
+            column_lazy.scale / lazy.scale
+        )
 
-    def caches_weights(self):  # a division a cell
+    def caches_weights(self):  # one division per cell
         return True
 
-    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
-        row = columns(self.optimizer)
-        signed = Signed(penalty, state[row + 1, cell])
-        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
-        ratio = lazy.scale / own.scale
-        numbers = weight * ratio, s, x, pace * ratio
-        apply_gradient(self.optimizer, state, signed, cell, *numbers, own)
+    def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
+        weight_index = columns(self.optimizer)
+        signed = Signed(penalty, state[weight_index + 1, cell])
+        column_lazy = weighted_lazy(self.optimizer, lazy, state[weight_index, cell])
+        ratio = lazy.scale / column_lazy.scale
+        arguments = weight * ratio, s, x, scaled_step * ratio
+        apply_gradient(self.optimizer, state, signed, cell, *arguments, column_lazy)
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
         return charge_step(self.optimizer, penalty, eta, lazy, penalty_scales)
@@ -473,10 +479,10 @@ class ByColumn(NamedTuple):
         return flush_urgency(self.optimizer)
 
     def flush_cell(self, state, penalty, cell, lazy):
-        row = columns(self.optimizer)
-        signed = Signed(penalty, state[row + 1, cell])
-        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
-        flush_cell(self.optimizer, state, signed, cell, own)
+        weight_index = columns(self.optimizer)
+        signed = Signed(penalty, state[weight_index + 1, cell])
+        column_lazy = weighted_lazy(self.optimizer, lazy, state[weight_index, cell])
+        flush_cell(self.optimizer, state, signed, cell, column_lazy)
 
     def step_scale(self, norm, gradient):
         return step_scale(self.optimizer, norm, gradient)
@@ -485,27 +491,27 @@ class ByColumn(NamedTuple):
         return clip_step(self.optimizer, eta, hessian_bound, sqnorm)
 
     def affine_weight(self, state, penalty, cell, lazy):
-        row = columns(self.optimizer)
-        signed = Signed(penalty, state[row + 1, cell])
-        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
-        c, d = affine_weight(self.optimizer, state, signed, cell, own)
-        return c, d * state[row, cell]
+        weight_index = columns(self.optimizer)
+        signed = Signed(penalty, state[weight_index + 1, cell])
+        column_lazy = weighted_lazy(self.optimizer, lazy, state[weight_index, cell])
+        c, d = affine_weight(self.optimizer, state, signed, cell, column_lazy)
+        return c, d * state[weight_index, cell]
 
     def final_weight(self, state, penalty, cell, lazy):
-        row = columns(self.optimizer)
-        signed = Signed(penalty, state[row + 1, cell])
-        own = weighted_lazy(self.optimizer, lazy, state[row, cell])
-        return final_weight(self.optimizer, state, signed, cell, own)
+        weight_index = columns(self.optimizer)
+        signed = Signed(penalty, state[weight_index + 1, cell])
+        column_lazy = weighted_lazy(self.optimizer, lazy, state[weight_index, cell])
+        return final_weight(self.optimizer, state, signed, cell, column_lazy)
 
 
 @term
 class Averaged(NamedTuple):
-    """Any optimizer, its weights averaged over the steps of each feature's present stay in the
+    """Any optimizer, with weights averaged over the steps since the feature last entered the
     support.
 
-    Between touches a weight is ``scale * (c - d * cumulative_l1)``, so its sum over steps is ``c *
-    sum_scales - d * sum_scaled_l1`` less one number a cell, stored in the last column. A feature
-    that leaves the support starts again from nothing.
+    Between updates a weight is ``scale * (c - d * cumulative_l1)``, so its sum over steps is ``c *
+    sum_scales - d * sum_scaled_l1`` minus one number per cell, stored in the last column. A feature
+    that leaves the support starts from 0 again.
     """
 
     optimizer: Any
@@ -528,13 +534,13 @@ class Averaged(NamedTuple):
     def current_weight(self, state, penalty, cell, lazy):
         return current_weight(self.optimizer, state, penalty, cell, lazy)
 
-    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+    def apply_gradient(self, state, penalty, cell, weight, s, x, scaled_step, lazy):
         c0, d0 = affine_weight(self.optimizer, state, penalty, cell, lazy)
-        apply_gradient(self.optimizer, state, penalty, cell, weight, s, x, pace, lazy)
+        apply_gradient(self.optimizer, state, penalty, cell, weight, s, x, scaled_step, lazy)
         c1, d1 = affine_weight(self.optimizer, state, penalty, cell, lazy)
-        paid = 0.0 if c0 == 0.0 else state[state.shape[0] - 1, cell]
+        correction = 0.0 if c0 == 0.0 else state[state.shape[0] - 1, cell]
         state[state.shape[0] - 1, cell] = (
-            paid + (c1 - c0) * lazy.sum_scales - (d1 - d0) * lazy.sum_scaled_l1
+            correction + (c1 - c0) * lazy.sum_scales - (d1 - d0) * lazy.sum_scaled_l1
         )
 
     def caches_weights(self):
@@ -544,16 +550,16 @@ class Averaged(NamedTuple):
         return charge_step(self.optimizer, penalty, eta, lazy, penalty_scales)
 
     def flush_urgency(self):
-        # A sum over steps is a difference of numbers that grow as 1 / scale: flushed at a scale of
-        # 1e-3 it loses three digits, at 1e-60 all.
+        # A sum over steps is a difference of numbers that grow like 1 / scale: a flush at scale
+        # 1e-3 costs three digits, at 1e-60 all of them.
         return flush_urgency(self.optimizer) * 1e57
 
     def flush_cell(self, state, penalty, cell, lazy):
         c0, d0 = affine_weight(self.optimizer, state, penalty, cell, lazy)
         flush_cell(self.optimizer, state, penalty, cell, lazy)
-        rest = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
-        opened = LazyState(lazy.steps, 1.0, 0.0, *rest)
-        c1, d1 = affine_weight(self.optimizer, state, penalty, cell, opened)
+        other_fields = (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge)
+        flushed_lazy = LazyState(lazy.steps, 1.0, 0.0, *other_fields)
+        c1, d1 = affine_weight(self.optimizer, state, penalty, cell, flushed_lazy)
         state[state.shape[0] - 1, cell] += (c1 - c0) * lazy.sum_scales - (
             d1 - d0
         ) * lazy.sum_scaled_l1

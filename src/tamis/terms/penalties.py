@@ -1,9 +1,9 @@
-"""Penalties of one weight, and their lazy form.
+"""Penalties of single weights, and their lazy form.
 
-The exact lazy form has two running numbers for all features, a scale P and a cumulative L1 S. A
-feature stores one number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its
-weight is ``P sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes
-nothing. `from_stored` goes from c to u, `to_stored` back.
+The exact lazy form shares two running numbers among all features, a scale P and a cumulative L1 S.
+A feature stores one number, ``c = u + sign(u) S`` with ``w = P u``. Until its next gradient its
+weight is ``P sign(c) max(0, |c| - S)``, whatever P and S have become, so reading a weight writes
+nothing. `from_stored` maps c to u, `to_stored` maps u to c.
 """
 
 import math
@@ -72,8 +72,8 @@ class L1(NamedTuple):
         return self.l1, 0.0
 
     def from_stored(self, stored, cumulative_l1):
-        low = math.inf if self.positive else cumulative_l1
-        return stored - min(max(stored, -low), cumulative_l1)
+        negative_threshold = math.inf if self.positive else cumulative_l1
+        return stored - min(max(stored, -negative_threshold), cumulative_l1)
 
     def to_stored(self, weight, cumulative_l1):
         return weight + math.copysign(cumulative_l1, weight)
@@ -139,8 +139,8 @@ class ElasticNet(NamedTuple):
         return self.l1, self.l2
 
     def from_stored(self, stored, cumulative_l1):
-        low = math.inf if self.positive else cumulative_l1
-        return stored - min(max(stored, -low), cumulative_l1)
+        negative_threshold = math.inf if self.positive else cumulative_l1
+        return stored - min(max(stored, -negative_threshold), cumulative_l1)
 
     def to_stored(self, weight, cumulative_l1):
         return weight + math.copysign(cumulative_l1, weight)
@@ -151,7 +151,7 @@ class ElasticNet(NamedTuple):
 
 @term
 class Signed(NamedTuple):
-    """A penalty of weights >= 0 where `sign` is above 0, <= 0 where it is below, of any at 0."""
+    """A penalty with a sign constraint: weights >= 0 if `sign` > 0, <= 0 if `sign` < 0."""
 
     penalty: Any
     sign: Finite

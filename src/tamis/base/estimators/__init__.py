@@ -1,10 +1,11 @@
-"""What fits, streams and answers: the bases of all estimators.
+"""Base classes of all estimators.
 
-- `estimator.py`: `Estimator`, and `take`, which checks all that a batch fit is given;
-- `classifier.py`, `regressor.py`: what they answer, in batch and on streams;
-- `stream.py`: linear models of a stream, those that pass over the rows until the loss no longer
-  falls, and what they may offer; `passes.py`: when to stop, and callbacks;
-- `explaining.py`: where scores come from, and linear models as the few columns that they kept;
-  `column_names.py`: what columns are called;
-- `margins.py`: margins and confidences of models that know a distribution of their weights.
+- `estimator.py`: `Estimator`, and `take`, which validates the input of a batch fit;
+- `classifier.py`, `regressor.py`, `calibrated.py`, `selector.py`: public methods of each kind;
+- `stream.py`: online linear models, with passes until the loss no longer falls; `passes.py`:
+  convergence and callbacks; `mean.py`: means of several paths;
+- `group_batch.py`, `group_stream.py`: linear models with group penalties; `offsets.py`: models with
+  an offset;
+- `explaining.py`: contributions of features to scores; `column_names.py`: names of columns;
+- `margins.py`: margins and confidences of models with a distribution over weights.
 """

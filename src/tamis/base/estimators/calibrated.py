@@ -1,4 +1,4 @@
-"""Classifiers whose probabilities are a calibration of their scores."""
+"""Classifiers with probabilities from calibrated scores."""
 
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from tamis.system.schema import array, one_of
 
 
 def is_calibrated(model) -> bool:
-    """Probabilities need a calibration."""
+    """Return True if the model has `probability`; else raise AttributeError."""
     if model.probability:
         return True
     raise AttributeError(
@@ -23,7 +23,7 @@ def is_calibrated(model) -> bool:
 
 @estimator(kw_only=True)
 class CalibratedClassifier(WeightedClassifier):
-    """A classifier that keeps in `_lines` slope and offset of a sigmoid an output, or None."""
+    """A classifier with the sigmoids of its outputs in `_lines` (slope, offset), or None."""
 
     probability: bool = parameter(
         False,
@@ -39,7 +39,7 @@ class CalibratedClassifier(WeightedClassifier):
     def predict_proba(self, X):
         """Probabilities of the classes, with ``probability=True``.
 
-        For several classes each one-vs-rest probability is divided by their sum. For labels they
+        For several classes the one-vs-rest probabilities are divided by their sum. For labels they
         are independent.
 
         Parameters
@@ -56,8 +56,8 @@ class CalibratedClassifier(WeightedClassifier):
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with probability=False; fit it again."
             )
-        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
-        return targets.divided(likely, 1.0 - likely[:, 0])
+        positive = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
+        return targets.divided(positive, 1.0 - positive[:, 0])
 
     @available_if(is_calibrated)
     def predict_log_proba(self, X):

@@ -1,4 +1,4 @@
-"""Classifiers: what they are given, and what they answer."""
+"""Base classes of classifiers."""
 
 from typing import Any, ClassVar
 
@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from tamis.base.column_penalties import has_signs
 from tamis.base.estimators.estimator import Transformer
 from tamis.base.estimators.explaining import Predictor
-from tamis.base.fast_checks import along_one, check_scores, class_spans
+from tamis.base.fast_checks import along_one, check_scores_memory, split_at_new_classes
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets
 from tamis.base.validation import half_fitted
@@ -21,7 +21,7 @@ from tamis.terms.losses import Logistic
 
 
 class ClassTransformer(Transformer):
-    """A transformer that is learnt from classes, one a row; a method adds `fit` and `transform`."""
+    """A transformer that learns from one class per row; a method adds `fit` and `transform`."""
 
     _contents: ClassVar[dict] = {
         "_targets": early(part(ClassTargets, "outputs", "targets", "classes"))
@@ -31,12 +31,12 @@ class ClassTransformer(Transformer):
             Class labels."""
 
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
-        """Targets, and the columns that loops read."""
+        """Return encoded targets and their columns."""
         y = y if y is None else along_one(y)
         return ClassTargets.of(y, n_rows, self, **known)
 
     def _weigh(self, targets, columns, weights, **stream):
-        """Targets, and row weights as they are."""
+        """Return the targets and the row weights unchanged."""
         return targets, weights
 
     @property
@@ -51,7 +51,7 @@ class ClassTransformer(Transformer):
 
 
 def targets_of(model, name: str) -> Any:
-    """The targets of a fitted model, which its attribute of that name shows."""
+    """Return the targets of a fitted model; `name` is the attribute that needs them."""
     targets = vars(model).get("_targets")
     if targets is None:
         raise AttributeError(f"{type(model).__name__} has no attribute {name!r} before fit.")
@@ -59,7 +59,7 @@ def targets_of(model, name: str) -> Any:
 
 
 def gives_probabilities(model) -> bool:
-    """Probabilities come from a loss with an inverse link."""
+    """Return True if the loss has an inverse link; else raise AttributeError."""
     if hasattr(model._loss(), "inverse_link"):
         return True
     raise AttributeError(
@@ -69,7 +69,7 @@ def gives_probabilities(model) -> bool:
 
 
 class Classifier(ClassifierMixin, Predictor):
-    """What classifiers answer; a method adds `_fit` and `_scores`."""
+    """Base of classifiers; a method adds `_fit` and `_scores`."""
 
     _contents: ClassVar[dict] = {"_targets": early(part(ClassTargets, "outputs", "targets"))}
     _attributes: ClassVar[str] = """\
@@ -98,7 +98,7 @@ class Classifier(ClassifierMixin, Predictor):
         return self._fit(X, y, sample_weight)
 
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
-        """Targets, and the columns that loops read."""
+        """Return encoded targets and their columns."""
         return ClassTargets.of(y, n_rows, self, **known)
 
     @property
@@ -111,16 +111,17 @@ class Classifier(ClassifierMixin, Predictor):
         """Whether the targets were a matrix of labels."""
         return targets_of(self, "multilabel_").labels
 
-    def _scored(self, X, *beside) -> tuple[ClassTargets, np.ndarray]:
-        """Scores and the targets that they are of; asked again where a stream has met a class
-        meanwhile.
+    def _scored(self, X, *task) -> tuple[ClassTargets, np.ndarray]:
+        """Return targets and scores that fit together.
+
+        If a stream has added a class in the meantime, the scores are computed again.
         """
         scores: Any = None
         before, targets = None, vars(self).get("_targets")
         while scores is None or targets is not before:
             if targets is not None:
-                check_scores(X, targets.outputs)
-            before, scores = targets, self._scores(X, *beside)
+                check_scores_memory(X, targets.outputs)
+            before, scores = targets, self._scores(X, *task)
             targets = self._targets
         if targets is None or scores.shape[1] != targets.outputs:
             raise half_fitted(self)
@@ -137,7 +138,7 @@ class Classifier(ClassifierMixin, Predictor):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One column for two classes; positive speaks for ``classes_[1]``.
+            One column for two classes; a positive score means ``classes_[1]``.
         """
         targets, scores = self._scored(X)
         return targets.decision(scores)
@@ -166,31 +167,31 @@ class Classifier(ClassifierMixin, Predictor):
 
 @estimator(kw_only=True)
 class WeightedClassifier(Classifier):
-    """A classifier whose classes have weights."""
+    """A classifier with class weights."""
 
     class_weight: dict | str | None = parameter(
         None,
         [dict, one_of("balanced"), None],
-        'Weights of the classes, multiplied into the row weights. "balanced" counts all rows, '
-        "and in a stream those so far, the present one included.",
+        'Weights of the classes, multiplied with the row weights. "balanced" uses the class counts '
+        "of all rows, or in a stream of the rows so far, the present one included.",
     )
 
     def _weigh(self, targets, columns, weights, **stream):
-        """Targets with the rows counted, and row weights times class weights."""
+        """Return targets with the rows counted, and row weights times class weights."""
         return targets.weigh(columns, weights, self.class_weight, **stream)
 
 
 class LikelyClassifier(WeightedClassifier):
-    """A classifier with a `loss`, which gives probabilities where that has an inverse link."""
+    """A classifier with a `loss`; it has probabilities if the loss has an inverse link."""
 
-    _joint = False  # whether several classes are one multinomial model under the logistic loss
+    _joint = False  # whether more than two classes are multinomial under the logistic loss
 
     @available_if(gives_probabilities)
     def predict_proba(self, X):
         """Probabilities of the classes, for a loss with an inverse link (``loss="logistic"``).
 
-        For several classes each one-vs-rest probability is divided by their sum, unless they are
-        one multinomial model. For labels they are independent.
+        For several classes the one-vs-rest probabilities are divided by their sum, unless the model
+        is multinomial. For labels they are independent.
 
         Parameters
         ----------
@@ -204,12 +205,12 @@ class LikelyClassifier(WeightedClassifier):
         return self._probabilities(*self._scored(X))
 
     def _probabilities(self, targets: ClassTargets, scores: np.ndarray) -> np.ndarray:
-        """Probabilities of the classes at some scores."""
+        """Return probabilities of the classes from scores."""
         loss = self._loss()
         if isinstance(loss, Logistic):
             return targets.probabilities(scores, self._joint)
-        likely = inverse_links(loss, scores)
-        return targets.divided(likely, 1.0 - likely[:, 0])
+        positive = inverse_links(loss, scores)
+        return targets.divided(positive, 1.0 - positive[:, 0])
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X):
@@ -233,8 +234,9 @@ class ClassStream(Classifier):
 
     @locked
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
-        does not matter.
+        """Learn from the next rows of a stream, once and in their order.
+
+        The result does not depend on how the rows are split into calls.
 
         Parameters
         ----------
@@ -254,8 +256,8 @@ class ClassStream(Classifier):
         return self._partial_fit(X, y, sample_weight, classes=classes)
 
     def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None):
-        """Cut where a class is met for the first time."""
+        """Return spans of rows that each begin at the first row of a new class."""
         if not self.grow:
             return [(0, n_rows)]
         known = self._targets.classes if begun else [] if classes is None else classes
-        return class_spans(y, n_rows, known, has_signs(self.positive))
+        return split_at_new_classes(y, n_rows, known, has_signs(self.positive))

@@ -1,4 +1,4 @@
-"""What the columns of a model are called: as its rows were given, or as its file was read."""
+"""Names of the columns of a model: from its input, or from its training file."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -6,46 +6,48 @@ from typing import Any
 import numpy as np
 
 
-def listed_names(name: str, role: str, levels: list[str], facts: dict) -> list[str]:
-    """Names of the columns that one of a table becomes: one a number, one a word, a part of a date,
-    a word of a text.
+def listed_names(name: str, role: str, levels: list[str], metadata: dict) -> list[str]:
+    """Return the names of the columns that one column of a table becomes.
+
+    A number is one column; categories, dates and texts are one per category, part or word.
     """
     if role == "words":
-        return [f"{name}={word}" for word in [*levels, *(["rare"] if facts.get("rare") else [])]]
+        return [f"{name}={word}" for word in [*levels, *(["rare"] if metadata.get("rare") else [])]]
     if role == "date":
-        return [f"{name}.{part}" for part in facts["parts"]]
+        return [f"{name}.{date_part}" for date_part in metadata["parts"]]
     if role == "text":
-        return [f"{name}:{word}" for word in facts.get("vocabulary", ())]
+        return [f"{name}:{word}" for word in metadata.get("vocabulary", ())]
     return [name]
 
 
 def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
-    """Names of columns as `reading_` of a model has them: a function of column numbers."""
-    known = {int(column): name for column, name in reading.get("names", [])}
+    """Return a function from column indices to names, by `reading_` of a model."""
+    given_names = {int(column): name for column, name in reading.get("names", [])}
     if "layout" not in reading:
         first = 1 if reading.get("zero_based") is False else 0
-        return lambda columns: [known.get(int(c), str(int(c) + first)) for c in columns]
+        return lambda columns: [given_names.get(int(c), str(int(c) + first)) for c in columns]
     layout = reading["layout"]
     names: list[str] = []
-    for name, role, _, levels, *more in layout["columns"]:
+    for name, role, _, levels, *metadata in layout["columns"]:
         if role in ("number", "words", "date", "text"):
-            names += listed_names(name, role, levels, more[0] if more else {})
+            names += listed_names(name, role, levels, metadata[0] if metadata else {})
             names += [f"{name}=missing"] * (layout["missing"] == "indicator" and role != "text")
 
     def named(column: int) -> str:
-        told = names[column] if column < len(names) else f"bucket {column - len(names)}"
-        return known.get(column, told)
+        default = names[column] if column < len(names) else f"bucket {column - len(names)}"
+        return given_names.get(column, default)
 
     return lambda columns: [named(int(c)) for c in columns]
 
 
 def names_of(model: Any, columns: Iterable[int]) -> list[str]:
-    """Names of some columns: those of X, those of the file that the model was trained from, or x0,
-    x1, and so on.
+    """Return the names of some columns.
+
+    They come from X, from the training file of the model, or are x0, x1, and so on.
     """
-    given, reading = vars(model).get("feature_names_in_"), vars(model).get("reading_")
+    feature_names, reading = vars(model).get("feature_names_in_"), vars(model).get("reading_")
     if reading:
         return names_by_reading(reading)(columns)
-    if given is not None:
-        return [str(name) for name in np.asarray(given, dtype=object)[list(columns)]]
+    if feature_names is not None:
+        return [str(name) for name in np.asarray(feature_names, dtype=object)[list(columns)]]
     return [f"x{int(c)}" for c in columns]

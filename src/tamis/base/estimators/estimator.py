@@ -1,6 +1,6 @@
-"""The base of all estimators: the check of their parameters, and what a batch fit takes from users.
+"""The base of all estimators: validation of parameters, and of the input of a batch fit.
 
-A public method that trains is `locked`: a second thread that trains the same model is refused.
+A public method that trains is `locked`: a second thread that trains the same model gets an error.
 """
 
 import sys
@@ -17,12 +17,12 @@ from tamis.base.validation import take_blocks, take_columns, take_matrix, take_w
 from tamis.numerics.csr import Csr
 from tamis.system.threads import locked
 
-_FIXED = (bool, int, float, str, NoneType)  # types of values that never change
-# Parameters that were found good, by model, and values that never change by class: nothing of it
-# lies on the model, in copies or files.
-_checked: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
-_good: WeakKeyDictionary[type, set] = WeakKeyDictionary()
-MOST = 4096  # values of a class that are kept
+_IMMUTABLE_TYPES = (bool, int, float, str, NoneType)
+# Valid parameters by model, and valid immutable values by class. They are stored here, so that the
+# model, its copies and its files do not contain them.
+_checked_parameters: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
+_valid_values: WeakKeyDictionary[type, set] = WeakKeyDictionary()
+MAX_CACHED_VALUES = 4096  # cached valid values per class
 LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
 
 
@@ -30,31 +30,37 @@ class Estimator(BaseEstimator):
     """Base of all estimators."""
 
     def _validate_params(self) -> None:
-        """Check the parameters that are not those of the last check; what may change in place is
-        looked at again.
+        """Check the parameters that have changed since the last check.
+
+        Mutable values are checked every time.
         """
-        known, held = _checked.get(self, {}), vars(self)
+        checked, state = _checked_parameters.get(self, {}), vars(self)
         new = {
-            name: held[name]
+            name: state[name]
             for name in self._parameter_constraints
-            if name in held
-            and (held[name] is not known.get(name, known) or type(held[name]) not in _FIXED)
+            if name in state
+            and (
+                state[name] is not checked.get(name, checked)
+                or type(state[name]) not in _IMMUTABLE_TYPES
+            )
         }
         if new:
-            good = _good.setdefault(type(self), set())
-            fixed = {n: (n, type(v), v) for n, v in new.items() if type(v) in _FIXED}
-            asked = {n: v for n, v in new.items() if fixed.get(n) not in good}
-            for name, value in asked.items():
+            valid = _valid_values.setdefault(type(self), set())
+            immutable = {n: (n, type(v), v) for n, v in new.items() if type(v) in _IMMUTABLE_TYPES}
+            unchecked = {n: v for n, v in new.items() if immutable.get(n) not in valid}
+            for name, value in unchecked.items():
                 if type(value) is int and abs(value) > sys.float_info.max:
                     raise ValueError(
                         f"The {name!r} parameter of {type(self).__name__} is a whole number of "
                         f"{value.bit_length():,} bits, which no float holds. Choose a smaller one."
                     )
-            validate_parameter_constraints(self._parameter_constraints, asked, type(self).__name__)
-            if len(good) > MOST:
-                good.clear()
-            good.update(fixed.values())
-            _checked[self] = {**known, **new}
+            validate_parameter_constraints(
+                self._parameter_constraints, unchecked, type(self).__name__
+            )
+            if len(valid) > MAX_CACHED_VALUES:
+                valid.clear()
+            valid.update(immutable.values())
+            _checked_parameters[self] = {**checked, **new}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -86,51 +92,62 @@ class Transformer(TransformerMixin, Estimator):
 
 
 class Taken(NamedTuple):
-    """What a fit learns from: rows of weight above 0 as SciPy or NumPy have them (or as `Csr`),
-    their targets, and weights of which none is 0.
+    """Validated training data: rows with weights above 0, their targets and weights.
+
+    The rows are a SciPy or NumPy matrix, or `Csr`.
     """
 
     rows: Any
     targets: Any  # ClassTargets or NumberTargets
     columns: np.ndarray
     weights: np.ndarray
-    kept: np.ndarray  # numbers of those rows among the user's
+    kept: np.ndarray  # indices of these rows among the user's rows
     given: int  # number of the user's rows
-    row_weights: np.ndarray  # as given, without the weights of classes
+    row_weights: np.ndarray  # the user's weights, without class weights
 
 
 def take(
-    model, X, y, sample_weight, *, layout: str = "dense", whole: bool = True, known=None, **beside
+    model,
+    X,
+    y,
+    sample_weight,
+    *,
+    layout: str = "dense",
+    whole: bool = True,
+    known=None,
+    **target_options,
 ) -> Taken:
-    """All that a batch method needs from what the user gave; `layout` is "rows" (`Csr`), "columns"
-    (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
+    """Return validated training data for a batch fit.
 
-    A batch of a stream is not the `whole` of it, and goes on from the targets `known`, if any.
+    `layout` is "rows" (`Csr`), "columns" (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
+    A batch of a stream (`whole` is False) continues from the targets `known`, if any.
     """
     chunk = {} if whole else {"chunk": True}
-    given = LAYOUTS[layout](model, X, reset=known is None, **chunk)
-    count = given.n_rows if isinstance(given, Csr) else given.shape[0]
-    own = take_weights(sample_weight, count, some=whole)
-    targets, coded = model._code(y, count, whole=whole, known=known, **beside)
-    targets, weights = model._weigh(targets, coded.columns, own, whole=whole)
-    rows = given.scipy() if isinstance(given, Csr) and layout != "rows" else given
-    columns, kept = coded.columns, np.arange(count)
+    user_rows = LAYOUTS[layout](model, X, reset=known is None, **chunk)
+    n_user_rows = user_rows.n_rows if isinstance(user_rows, Csr) else user_rows.shape[0]
+    sample_weights = take_weights(sample_weight, n_user_rows, some=whole)
+    targets, encoded = model._code(y, n_user_rows, whole=whole, known=known, **target_options)
+    targets, weights = model._weigh(targets, encoded.columns, sample_weights, whole=whole)
+    rows = user_rows.scipy() if isinstance(user_rows, Csr) and layout != "rows" else user_rows
+    columns, indices = encoded.columns, np.arange(n_user_rows)
     if len(weights) and not weights.all():
-        kept = np.flatnonzero(weights)
-        rows = rows.picked(kept) if isinstance(rows, Csr) else rows[kept]
-        columns, weights = columns[kept], weights[kept]
-    weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
-    own = np.array(own[kept]) if len(own) else np.ones(len(kept))
-    return Taken(rows, targets, np.asarray(columns), weights, kept, count, own)
+        indices = np.flatnonzero(weights)
+        rows = rows.picked(indices) if isinstance(rows, Csr) else rows[indices]
+        columns, weights = columns[indices], weights[indices]
+    weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(indices))
+    sample_weights = (
+        np.array(sample_weights[indices]) if len(sample_weights) else np.ones(len(indices))
+    )
+    return Taken(rows, targets, np.asarray(columns), weights, indices, n_user_rows, sample_weights)
 
 
 def plain_rows(model, X, *, reset: bool = False) -> Any:
-    """Checked rows as NumPy or SciPy have them."""
+    """Return validated rows as a NumPy or SciPy matrix."""
     rows = take_blocks(model, X, reset=reset)
     return rows.scipy() if isinstance(rows, Csr) else rows
 
 
 def take_asked(model, X) -> Any:
-    """Rows to predict, as NumPy or SciPy have them."""
+    """Return validated rows to predict, as a NumPy or SciPy matrix."""
     check_is_fitted(model)
     return plain_rows(model, X)

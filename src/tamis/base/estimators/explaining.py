@@ -1,4 +1,4 @@
-"""Where scores come from: what every feature adds to the score of a row."""
+"""Explanations of scores: the contribution of each feature to the score of a row."""
 
 import contextlib
 import html
@@ -15,12 +15,13 @@ from tamis.base.estimators.estimator import Estimator
 from tamis.base.validation import take_matrix
 from tamis.system.terminal import for_output, for_terminal
 
-SHOWN_ROWS, SHOWN_FEATURES = 5, 6  # of the printed form
+MAX_PRINTED_ROWS, MAX_PRINTED_FEATURES = 5, 6  # of `repr` and the notebook display
 
 
 class Explanation(NamedTuple):
-    """Where the score of a row comes from: it is the intercept and the sum of the contributions, up
-    to rounding.
+    """The explanation of a score.
+
+    The score is the intercept plus the sum of the contributions, up to rounding.
     """
 
     label: Any
@@ -29,30 +30,31 @@ class Explanation(NamedTuple):
     contributions: list[tuple[Any, float]]
 
 
-def explained(label, score, intercept, names: Sequence, shares: np.ndarray) -> Explanation:
-    """The explanation of one score, the largest contributions first."""
-    order = np.argsort(-np.abs(shares), kind="stable").tolist()
-    listed = [(names[k], float(shares[k])) for k in order]
-    return Explanation(label, float(score), float(intercept), listed)
+def explained(label, score, intercept, names: Sequence, contributions: np.ndarray) -> Explanation:
+    """Return the explanation of one score, with the largest contributions first."""
+    order = np.argsort(-np.abs(contributions), kind="stable").tolist()
+    named = [(names[k], float(contributions[k])) for k in order]
+    return Explanation(label, float(score), float(intercept), named)
 
 
 def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, float, Any]:
-    """Number of the output of one row that is explained, its sign and its label: the predicted one
-    of several, and of two classes the second, whose side a score above 0 is on. The first speaks
-    with the other sign.
+    """Return the index, sign and label of the output that is explained.
+
+    By default it is the predicted one of several outputs; for two classes it is the second, with
+    the sign of the score. The first class has the opposite sign.
     """
     classes = getattr(targets, "classes", np.arange(len(scores))).tolist()
     if label is not None and label not in classes:
         raise ValueError(f"label={label!r} is none of {classes[:10]}. Pass one of them.")
     if len(scores) == 1:
-        first = label is not None and len(classes) == 2 and label == classes[0]
-        return (0, -1.0, classes[0]) if first else (0, 1.0, classes[-1])
-    at = int(scores.argmax()) if label is None else classes.index(label)
-    return at, 1.0, classes[at]
+        is_first = label is not None and len(classes) == 2 and label == classes[0]
+        return (0, -1.0, classes[0]) if is_first else (0, 1.0, classes[-1])
+    output = int(scores.argmax()) if label is None else classes.index(label)
+    return output, 1.0, classes[output]
 
 
 class Explanations:
-    """Where the scores of some rows come from, made by ``model.explain(X)``.
+    """Explanations of the scores of some rows, made by ``model.explain(X)``.
 
     ``row(i)``, or ``explanations[i]``, is the `Explanation` of row i, ``top(i, n)`` its largest
     contributions, and ``table(i)`` both as text.
@@ -60,15 +62,16 @@ class Explanations:
     Attributes
     ----------
     names : list of str
-        Features that the model kept (of a metric its terms, of a kernel model its kernels).
+        Features with nonzero weights (for a metric its terms, for a kernel model its kernels).
     columns : ndarray of int
-        Their columns in X (numbers of the terms or kernels).
+        Their columns in X (indices of the terms or kernels).
     contributions : list of csr_array of shape (n_samples, len(names))
-        What each of them adds to the score of each row, a matrix an output; zeros are not stored.
+        The contribution of each feature to the score of each row, one matrix per output; zeros
+        are not stored.
     intercept : ndarray of shape (n_samples, n_outputs)
-        What every score begins with.
+        The intercept of each score.
     score : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The scores, as `decision_function` gives them (of a regressor `predict`).
+        The scores, as from `decision_function` (for a regressor `predict`).
     """
 
     def __init__(self, targets, names, columns, contributions, intercept, scores):
@@ -94,23 +97,27 @@ class Explanations:
         row : int
             Number of the row.
         label : object, default=None
-            Class, or number of the output. None is the predicted one of several, and of two
-            classes the second, whose side a score above 0 is on; the first has the same numbers
-            with the other sign.
+            Class, or index of the output. None is the predicted one of several outputs, and of two
+            classes the second; the first has the same numbers with the opposite sign.
 
         Returns
         -------
         explanation : Explanation
-            With `label`, `score`, `intercept`, and `contributions`: pairs of a name and what it
-            adds, the largest in size first.
+            With `label`, `score`, `intercept`, and `contributions`: pairs of a name and its
+            contribution, the largest magnitude first.
         """
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} is outside 0..{len(self) - 1}: so many were explained.")
         scores = self._scores[row]
-        at, sign, label = output_of(self._targets, scores, label)
-        part = self.contributions[at][[row]]
-        names, begun = [self.names[k] for k in part.indices], sign * self.intercept[row, at]
-        return explained(label, sign * scores[at], begun, names, sign * part.data)
+        output, sign, label = output_of(self._targets, scores, label)
+        row_contributions = self.contributions[output][[row]]
+        names, signed_intercept = (
+            [self.names[k] for k in row_contributions.indices],
+            sign * self.intercept[row, output],
+        )
+        return explained(
+            label, sign * scores[output], signed_intercept, names, sign * row_contributions.data
+        )
 
     def top(self, row: int = 0, n: int = 10, label: Any = None) -> list[tuple[str, float]]:
         """The largest contributions to the score of a row.
@@ -120,14 +127,14 @@ class Explanations:
         row : int, default=0
             Number of the row.
         n : int, default=10
-            How many to tell.
+            Number of contributions.
         label : object, default=None
-            Class, or number of the output. None is the predicted one of several.
+            Class, or index of the output. None is the predicted one of several.
 
         Returns
         -------
         pairs : list of (str, float)
-            Names and contributions, the largest in size first.
+            Names and contributions, the largest magnitude first.
         """
         return self.row(row, label).contributions[:n]
 
@@ -139,62 +146,83 @@ class Explanations:
         row : int, default=0
             Number of the row.
         n : int, default=10
-            How many contributions to tell.
+            Number of contributions.
         label : object, default=None
-            Class, or number of the output. None is the predicted one of several.
+            Class, or index of the output. None is the predicted one of several.
 
         Returns
         -------
         text : str
-            A line a contribution, what the others add, the intercept and the score.
+            One line per contribution, then the sum of the others, the intercept and the score.
         """
-        lines = [(for_terminal(name), share) for name, share in self._table(row, n, label)]
+        lines = [
+            (for_terminal(name), contribution) for name, contribution in self._table(row, n, label)
+        ]
         width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name.ljust(width)}  {share:+.6g}" for name, share in lines)
+        return "\n".join(
+            f"{name.ljust(width)}  {contribution:+.6g}" for name, contribution in lines
+        )
 
     def __repr__(self) -> str:
-        several = f" and {len(self) - SHOWN_ROWS:,} rows more" * (len(self) > SHOWN_ROWS)
-        lines = [self._line(row) for row in range(min(len(self), SHOWN_ROWS))]
-        return for_output("\n".join([*lines, several.strip()]).strip())
+        remainder = f" and {len(self) - MAX_PRINTED_ROWS:,} rows more" * (
+            len(self) > MAX_PRINTED_ROWS
+        )
+        lines = [self._row_text(row) for row in range(min(len(self), MAX_PRINTED_ROWS))]
+        return for_output("\n".join([*lines, remainder.strip()]).strip())
 
-    def _line(self, row: int) -> str:
-        """The score of a row as a sum."""
-        told = self[row]
-        first = [f"{share:+.3g} {name}" for name, share in told.contributions[:SHOWN_FEATURES]]
-        more = len(told.contributions) - len(first)
-        rest = [f"and {more} more"] if more > 0 else []
-        sides = " ".join([f"{told.intercept:+.3g}", *first, *rest])
-        return for_terminal(f"row {row}: {told.score:+.3g}{self._of(told)} = {sides}")
+    def _row_text(self, row: int) -> str:
+        """Return the score of a row as a sum."""
+        explanation = self[row]
+        first = [
+            f"{contribution:+.3g} {name}"
+            for name, contribution in explanation.contributions[:MAX_PRINTED_FEATURES]
+        ]
+        n_others = len(explanation.contributions) - len(first)
+        remainder = [f"and {n_others} more"] if n_others > 0 else []
+        terms = " ".join([f"{explanation.intercept:+.3g}", *first, *remainder])
+        return for_terminal(
+            f"row {row}: {explanation.score:+.3g}{self._output_suffix(explanation)} = {terms}"
+        )
 
-    def _of(self, told: Explanation) -> str:
-        """Whose score it is; a single number's needs no name."""
+    def _output_suffix(self, explanation: Explanation) -> str:
+        """Return the label of the score as text, empty if there is only one number."""
         single = len(self.contributions) == 1 and not hasattr(self._targets, "classes")
-        return "" if single else f" for {told.label}"
+        return "" if single else f" for {explanation.label}"
 
     def _table(self, row: int, n: int, label=None) -> list[tuple[str, float]]:
-        """The lines of a table: the first contributions, what the others add, intercept, score."""
-        told = self.row(row, label)
-        first, rest = told.contributions[:n], told.contributions[n:]
-        lines = [(str(name), share) for name, share in first]
-        if rest:
-            lines.append((f"({len(rest)} more)", sum(share for _, share in rest)))
-        return [*lines, ("(intercept)", told.intercept), (f"score{self._of(told)}", told.score)]
+        """Return the lines of a table.
+
+        These are the largest contributions, the sum of the others, intercept and score.
+        """
+        explanation = self.row(row, label)
+        first, others = explanation.contributions[:n], explanation.contributions[n:]
+        lines = [(str(name), contribution) for name, contribution in first]
+        if others:
+            lines.append((f"({len(others)} more)", sum(contribution for _, contribution in others)))
+        return [
+            *lines,
+            ("(intercept)", explanation.intercept),
+            (f"score{self._output_suffix(explanation)}", explanation.score),
+        ]
 
     def _repr_html_(self) -> str:
-        parts = []
-        for row in range(min(len(self), SHOWN_ROWS)):
+        tables = []
+        for row in range(min(len(self), MAX_PRINTED_ROWS)):
             cells = "".join(
-                f"<tr><td>{html.escape(for_terminal(name))}</td><td>{share:+.4g}</td></tr>"
-                for name, share in self._table(row, SHOWN_FEATURES)
+                f"<tr><td>{html.escape(for_terminal(name))}</td><td>{contribution:+.4g}</td></tr>"
+                for name, contribution in self._table(row, MAX_PRINTED_FEATURES)
             )
-            parts.append(f"<table><caption>row {row}</caption>{cells}</table>")
-        more = len(self) - len(parts)
-        return "".join(parts) + f"<p>{more:,} rows more</p>" * (more > 0)
+            tables.append(f"<table><caption>row {row}</caption>{cells}</table>")
+        n_others = len(self) - len(tables)
+        return "".join(tables) + f"<p>{n_others:,} rows more</p>" * (n_others > 0)
 
 
 # --------------------------------------------------------------------------- linear models
 class Weights(NamedTuple):
-    """A linear model as the columns that it kept: (kept,), (kept, outputs) and (outputs,)."""
+    """A linear model restricted to its nonzero columns.
+
+    Shapes are (n_selected,), (n_selected, outputs) and (outputs,).
+    """
 
     columns: np.ndarray
     weights: np.ndarray
@@ -202,9 +230,10 @@ class Weights(NamedTuple):
 
 
 def weights_of(model: Any) -> Weights:
-    """The weights of a fitted linear model, of tasks those of all tasks one after the other.
+    """Return the weights of a fitted linear model, for tasks those of all tasks one after the
+    other.
 
-    A model that knows them without looking at all columns has `_kept_weights`.
+    A model that has them without a pass over all columns has `_kept_weights`.
     """
     check_is_fitted(model)
     name = type(model).__name__
@@ -212,7 +241,7 @@ def weights_of(model: Any) -> Weights:
         return model._kept_weights()
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         raise TypeError(
-            f"a {name} is no linear model: its score is no sum over columns. Take one with `coef_`."
+            f"a {name} is not linear: its score is no sum over columns. Use a model with `coef_`."
         )
     coef = model.coef_
     coef = np.reshape(coef, (-1, np.shape(coef)[-1]))
@@ -221,13 +250,13 @@ def weights_of(model: Any) -> Weights:
 
 
 def explain(model: Any, X: Any) -> Explanations:
-    """Where the scores of some rows come from: what each kept feature adds.
+    """Explain the scores of some rows by the contributions of the selected features.
 
     Parameters
     ----------
     model : estimator
-        A fitted model of tamis whose score is a sum, or a Pipeline that ends in one: what the
-        columns that the model meets add, by the names that the steps before give them.
+        A fitted model of tamis with a score that is a sum, or a Pipeline that ends in one; its
+        columns then have the names that the preceding steps give them.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows, as `predict` takes them.
 
@@ -248,52 +277,49 @@ def explain(model: Any, X: Any) -> Explanations:
     """
     names = None
     if len(getattr(model, "steps", ())) > 1:
-        before, model = model[:-1], model[-1]
-        X = before.transform(X)
-        with contextlib.suppress(AttributeError):  # of a step that does not name its columns
-            names = before.get_feature_names_out()
+        preceding_steps, model = model[:-1], model[-1]
+        X = preceding_steps.transform(X)
+        with contextlib.suppress(AttributeError):  # a step without names of its columns
+            names = preceding_steps.get_feature_names_out()
     if not hasattr(model, "explain"):
         raise TypeError(
-            f"a {type(model).__name__} does not say where its scores come from. Models of tamis "
-            "that predict do."
+            f"a {type(model).__name__} has no method explain. Use a model of tamis that predicts."
         )
-    found = model.explain(X)
-    # What a metric or a kernel model tells are terms, not columns.
-    if names is not None and found.names == names_of(model, found.columns):
-        found.names = [str(names[column]) for column in found.columns]
-    return found
+    explanations = model.explain(X)
+    # The explanations of a metric or a kernel model have names of terms, not of columns.
+    if names is not None and explanations.names == names_of(model, explanations.columns):
+        explanations.names = [str(names[column]) for column in explanations.columns]
+    return explanations
 
 
 class Predictor(Estimator):
-    """Base of classifiers and regressors: a model that says where its scores come from, and what it
-    is worth.
+    """Base of classifiers and regressors: it explains scores and reports on the model.
 
-    One that is not linear has ``_shares(X) -> (names, columns, contributions, intercepts)``.
+    A model that is not linear has ``_shares(X) -> (names, columns, contributions, intercepts)``.
     """
 
     def _code(self, y, n_rows: int, **known) -> tuple[Any, Any]:
-        """Targets, and the columns that loops read."""
+        """Return encoded targets and their columns."""
         raise NotImplementedError
 
     def _weigh(self, targets, columns, weights, **stream):
-        """Targets, and row weights as they are."""
+        """Return the targets and the row weights unchanged."""
         return targets, weights
 
     def _means(self, scores: np.ndarray) -> np.ndarray:
-        """Means of the targets at some scores, of a loss with an inverse link."""
+        """Return the means of the targets at some scores, by the inverse link of the loss."""
         return scores
 
-    def _least_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
-        """Least mean loss that these targets allow."""
+    def _min_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
+        """Return the lowest mean loss that these targets allow."""
         return 0.0
 
     def _scored(self, X, *task) -> tuple[Any, np.ndarray]:
-        """Targets, and scores of the rows."""
+        """Return targets, and scores of the rows."""
         raise NotImplementedError
 
     def explain(self, X):
-        """Say where the scores of the rows come from: the intercept, and what each kept feature
-        adds.
+        """Explain the scores of the rows by the intercept and the contributions of the features.
 
         Parameters
         ----------
@@ -304,53 +330,58 @@ class Predictor(Estimator):
         -------
         explanations : Explanations
             ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
-            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
+            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` describe row i.
         """
         return self._explained(X)
 
-    def report(self, X=None, y=None, **more):
-        """Judge the model by rows that it has not seen, and check for the usual pitfalls.
+    def report(self, X=None, y=None, **options):
+        """Evaluate the model on rows that it has not seen, and check for common mistakes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), default=None
-            Rows that the model has not seen; without them a sieve's own held-out error is told.
+            Rows that the model has not seen; without them a sieve reports its held-out error.
         y : array-like, default=None
             Their targets.
         **more : dict
-            What `tamis.report` takes beside them: path, names, X_train, y_train, silence, title.
+            Further arguments of `tamis.report`: path, names, X_train, y_train, silence, title.
 
         Returns
         -------
         report : Report
             To print, to show in a notebook, to save as a page.
         """
-        # By its name: the room of reports lies to the right of this one.
-        home: Any = importlib.import_module("tamis.reporting.evaluation.report")
-        return home.report(self, X, y, **more)
+        # A late import by name, since `tamis.reporting` imports this folder.
+        module: Any = importlib.import_module("tamis.reporting.evaluation.report")
+        return module.report(self, X, y, **options)
 
-    def _explained(self, X, *beside) -> Explanations:
-        """The explanations of rows; `beside` is their tasks, where there are some."""
-        targets, scores = self._scored(X, *beside)
-        own = getattr(self, "_shares", None)
-        if own is not None:
-            names, numbers, shares, begun = own(X)
-            return Explanations(targets, names, numbers, shares, begun, scores)
+    def _explained(self, X, *task) -> Explanations:
+        """Return the explanations of rows; `task` has their tasks, if there are any."""
+        targets, scores = self._scored(X, *task)
+        contributions_of_model = getattr(self, "_shares", None)
+        if contributions_of_model is not None:
+            names, numbers, values, intercepts_of_rows = contributions_of_model(X)
+            return Explanations(targets, names, numbers, values, intercepts_of_rows, scores)
         columns, weights, intercepts = weights_of(self)
-        asked = getattr(self, "_asked", None)
-        rows = take_matrix(self, X, reset=False) if asked is None else asked(X)[1]
-        kept = sp.csr_array(rows.scipy())[:, columns].astype(np.float64)
+        state_and_rows = getattr(self, "_asked", None)
+        rows = take_matrix(self, X, reset=False) if state_and_rows is None else state_and_rows(X)[1]
+        support = sp.csr_array(rows.scipy())[:, columns].astype(np.float64)
         outputs = scores.shape[1]
-        first = np.zeros(len(scores), np.int64)  # number of the first output of each row's task
-        if beside:
-            codes = targets.asked(*beside, len(scores), type(self).__name__)
-            first = outputs * codes.astype(np.int64)
-        at = np.repeat(first, np.diff(kept.indptr))
+        # Index of the first output of each row's task.
+        first_output = np.zeros(len(scores), np.int64)
+        if task:
+            codes = targets.asked(*task, len(scores), type(self).__name__)
+            first_output = outputs * codes.astype(np.int64)
+        output_of_entry = np.repeat(first_output, np.diff(support.indptr))
         contributions = []
         for output in range(outputs):
-            shares = kept.data * weights[kept.indices, at + output]
-            one = sp.csr_array((shares, kept.indices, kept.indptr), shape=kept.shape, copy=True)
-            one.eliminate_zeros()
-            contributions.append(one)
-        begun = intercepts[first[:, None] + np.arange(outputs)]
-        return Explanations(targets, names_of(self, columns), columns, contributions, begun, scores)
+            values = support.data * weights[support.indices, output_of_entry + output]
+            matrix = sp.csr_array(
+                (values, support.indices, support.indptr), shape=support.shape, copy=True
+            )
+            matrix.eliminate_zeros()
+            contributions.append(matrix)
+        intercepts_of_rows = intercepts[first_output[:, None] + np.arange(outputs)]
+        return Explanations(
+            targets, names_of(self, columns), columns, contributions, intercepts_of_rows, scores
+        )

@@ -1,6 +1,6 @@
-"""The base of the batch models with a block penalty: take, state the problem, solve, show.
+"""Base of the batch models with a group penalty.
 
-An estimator among the solvers, since the methods that stand on it may not import each other.
+It is here since methods may not import each other.
 """
 
 from inspect import signature
@@ -49,7 +49,7 @@ from tamis.system.schema import (
 from tamis.terms.group_penalties import GROUP_PENALTIES, GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
 
-AUTO_SHARE = 0.1  # alpha="auto" is this share of the smallest alpha that keeps nothing
+AUTO_ALPHA_FRACTION = 0.1  # of the smallest alpha without nonzero weights, for alpha="auto"
 
 
 PENALTY_NAMES = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
@@ -57,49 +57,52 @@ PENALTY_NAMES += ", or a term of `tamis.terms` whose field `alpha` is multiplied
 
 
 def group_penalty(model) -> Any:
-    """The penalty of groups that the parameter `penalty` of a model says, by name or as a term."""
-    needed = ("value", "prox", "subdiff_distance")
-    shape: Any = take_term("penalty", model.penalty, GROUP_PENALTIES, needed)
-    if len(signature(shape.prox).parameters) != 5 or getattr(shape, "alpha", 0.0) <= 0.0:
+    """Return the group penalty of the parameter `penalty`, a name or a term."""
+    methods = ("value", "prox", "subdiff_distance")
+    term: Any = take_term("penalty", model.penalty, GROUP_PENALTIES, methods)
+    if len(signature(term.prox).parameters) != 5 or getattr(term, "alpha", 0.0) <= 0.0:
         raise TypeError(
-            f"{shape!r} cannot serve as penalty of groups: it needs methods of groups, such as "
+            f"{term!r} cannot serve as penalty of groups: it needs methods of groups, such as "
             "prox(v, step, weight, l1_weight, out), and a field alpha above 0, which the alpha of "
             "the estimator multiplies. See tamis.terms.GroupL2."
         )
-    if model.positive and not hasattr(shape, "positive"):
-        raise ValueError(f"{shape!r} has no field positive. Use positive=False.")
-    return shape._replace(positive=1.0) if model.positive else shape
+    if model.positive and not hasattr(term, "positive"):
+        raise ValueError(f"{term!r} has no field positive. Use positive=False.")
+    return term._replace(positive=1.0) if model.positive else term
 
 
 def reads_l1(penalty) -> bool:
-    """Whether a penalty reads the weights of L1 inside groups."""
+    """Return whether a penalty uses L1 weights inside groups."""
     return bool(getattr(penalty, "has_l1", bool)())
 
 
 def smooth_loss_parameter(default: str) -> Any:
-    """The loss of a batch model, of numbers or of classes as its default."""
-    numbers = accepts_numbers(LOSSES[default])
-    accepts = accepts_numbers if numbers else accepts_classes
+    """Return the parameter `loss` of a batch model, for numbers or classes as its default."""
+    is_regression = accepts_numbers(LOSSES[default])
+    accepts = accepts_numbers if is_regression else accepts_classes
     names = [
         f'"{name}"'
         for name, loss in LOSSES.items()
         if accepts(loss) and hasattr(loss, "hessian") and name != "log_loss"
     ]
     losses = ", ".join(names).replace('"logistic"', '"logistic" (or "log_loss")')
-    sentence = f"{losses}, or a smooth term of `tamis.terms`."
-    if not numbers:
-        sentence += ' Several classes are multinomial under "logistic", else one against the rest.'
-    return loss_parameter(default, sentence)
+    description = f"{losses}, or a smooth term of `tamis.terms`."
+    if not is_regression:
+        description += (
+            ' Several classes are multinomial under "logistic", else one against the rest.'
+        )
+    return loss_parameter(default, description)
 
 
 @estimator
 class Strength:
-    """A model of one strength; stands left of `BlockModel`."""
+    """A batch model with one penalty strength; stands before `BlockModel` among the bases."""
 
     alpha: float | Auto = parameter(
         "auto",
         [NUMBER, AUTO],
-        'Strength of the penalty. "auto" is a tenth of the smallest strength that keeps nothing.',
+        'Strength of the penalty. "auto" is a tenth of the smallest strength without nonzero '
+        "weights.",
     )
 
 
@@ -107,27 +110,28 @@ class Strength:
 class BlockModel(Estimator):
     """Base of the batch models.
 
-    One adds `_problem`: from what was taken, the targets (with what stands beside y) and a problem.
+    A model adds `_problem`: from the training data, the targets and a problem.
     """
 
     tol: float = parameter(
         1e-6,
         [ABOVE],
-        "The fit ends when the duality gap is at most `tol` times the null deviance, twice what "
-        "the best intercept alone loses beyond the least loss; or, without a gap (`stop`), when "
-        "the optimality conditions hold up to the square root of `tol` times the largest strength.",
+        "The fit ends when the duality gap is at most `tol` times the null deviance, twice the "
+        "difference between the loss of the best intercept alone and the lowest possible loss; "
+        "or, without a gap (`stop`), when the optimality conditions hold up to the square root of "
+        "`tol` times the largest strength.",
     )
     stop: str = parameter(
         "auto",
         [one_word_of("auto", "gap", "kkt")],
-        '"gap": by the duality gap, which a loss with `conjugate` and a penalty with `conjugate` '
-        'and `dual_scale` have. "kkt": by the optimality conditions. "auto" is "gap" where there '
-        "is one.",
+        'Criterion that ends the fit. "gap": the duality gap, for a loss with `conjugate` and a '
+        'penalty with `conjugate` and `dual_scale`. "kkt": the optimality conditions. "auto" is '
+        '"gap" if there is one.',
     )
     max_iter: int = parameter(
         100,
         [COUNT],
-        "Most iterations: looks at all columns, each followed by a solve of a working set.",
+        "Maximum number of iterations. Each checks all columns and then solves a working set.",
     )
     positive: bool = parameter(False, [BOOL], "Whether weights must not be negative.")
     fit_intercept: bool = parameter(
@@ -152,52 +156,52 @@ class BlockModel(Estimator):
         intercept_ : ndarray of shape (n_outputs,)
             Intercepts.
         support_ : ndarray of int
-            Indices of the kept features; for several outputs the union.
+            Indices of the selected features; for several outputs the union.
         alpha_, alpha_max_ : float
-            Strength used, and the smallest that keeps nothing, where the penalty has
+            Strength used, and the smallest without nonzero weights, if the penalty has
             `dual_scale`.
         dual_gap_, objective_ : float
-            Duality gap, where a fit ends by it, and objective at the solution.
+            Duality gap, if it ends the fit, and objective at the solution.
         kkt_violation_ : float
-            Largest distance of a group's gradient to the subdifferential of its penalty, where a
-            fit ends by it.
+            Largest distance of a group's gradient to the subdifferential of its penalty, if it
+            ends the fit.
         n_iter_ : int
-            Iterations made.
+            Number of iterations.
         history_ : list of dict
             Per iteration: objective, duality gap (or violation), groups with weights, groups
             screened.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
-            Names of the columns, where X had them."""
+            Names of the columns, if X has them."""
     _layout = "columns"
     _has_offset = False  # whether the last fit had an offset
 
     # ------------------------------------------------------------------ training
-    def _fit(self, X, y, sample_weight, **beside):
-        """Take, state the problem, solve, show."""
+    def _fit(self, X, y, sample_weight, **extra):
+        """Validate, state the problem, solve it, and set the attributes."""
         self._validate_params()
         self._loss()
-        taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem, penalty = self._problem_and_penalty(taken, **beside)
+        data = take(self, X, y, sample_weight, layout=self._layout)
+        targets, problem, penalty = self._problem_and_penalty(data, **extra)
         largest = largest_alpha(problem, penalty)
         if is_auto(self.alpha) and np.isnan(largest):
             raise ValueError(
-                f"{penalty!r} has no dual_scale, so that no strength is known to keep nothing and "
-                "alpha='auto' means nothing. Pass alpha as a number."
+                f"alpha='auto' needs a penalty with dual_scale, which {penalty!r} does not have. "
+                "Pass alpha as a number."
             )
-        alpha = AUTO_SHARE * largest if is_auto(self.alpha) else float(self.alpha)
-        strength, start = multiply_strength(penalty, alpha), self._start(problem)
-        known = largest * penalty.alpha
-        outcome = solve(problem, strength, self.tol, self.max_iter, start, known)
+        alpha = AUTO_ALPHA_FRACTION * largest if is_auto(self.alpha) else float(self.alpha)
+        strength, initial = multiply_strength(penalty, alpha), self._start(problem)
+        largest_strength = largest * penalty.alpha
+        outcome = solve(problem, strength, self.tol, self.max_iter, initial, largest_strength)
         self._show(targets, problem, outcome, alpha_=alpha, alpha_max_=largest)
         if outcome.shortfall > 1.0:
             self._warn_unfinished(outcome)
         return self
 
-    def _problem_and_penalty(self, taken: Taken, **beside) -> tuple[Any, Problem, Any]:
-        """Targets, the problem and its penalty of strength 1, and by what solvers stop."""
-        targets, problem = self._problem(taken, **beside)
+    def _problem_and_penalty(self, data: Taken, **extra) -> tuple[Any, Problem, Any]:
+        """Return targets, the problem with its stopping rule, and the penalty of strength 1."""
+        targets, problem = self._problem(data, **extra)
         penalty = self._penalty(problem.blocks)
         obstacles = gap_obstacles(problem.smooth, penalty)
         if self.stop == "gap" and obstacles:
@@ -207,12 +211,12 @@ class BlockModel(Estimator):
         return targets, problem._replace(certified=self.stop != "kkt" and not obstacles), penalty
 
     def _penalty(self, blocks: Blocks):
-        """The penalty of the blocks, of strength 1."""
+        """Return the penalty of the blocks, of strength 1."""
         kind = SparseGroup if blocks.l1_weights.any() else GroupL2
         return kind(1.0, float(self.positive))
 
     def _loss(self):
-        """The loss term; a batch solver needs its second derivative."""
+        """Return the loss term; a batch solver needs its second derivative."""
         loss = loss_of(self)
         if not is_smooth(loss):
             smooth = ", ".join(name for name, term in LOSSES.items() if hasattr(term, "hessian"))
@@ -221,24 +225,24 @@ class BlockModel(Estimator):
             )
         return take_term("loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian"))
 
-    def _problem(self, taken: Taken, **beside) -> tuple[Any, Problem]:
+    def _problem(self, taken: Taken, **extra) -> tuple[Any, Problem]:
         raise NotImplementedError
 
     def _start(self, problem: Problem):
-        """Where the solver begins; None is at 0."""
+        """Return the initial weights of the solver; None means 0."""
         return None
 
-    def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
-        """Show a solution, in a single step: no thread sees a part of it."""
+    def _show(self, targets, problem: Problem, outcome: Outcome, **attributes) -> None:
+        """Set all attributes in one step, so that no thread sees some of them only."""
         coef, intercept = problem.shown(outcome.w, outcome.bias)
         certificates = {"dual_gap_": outcome.gap, "kkt_violation_": outcome.violation}
-        certificates["alpha_max_"] = found.pop("alpha_max_")
+        certificates["alpha_max_"] = attributes.pop("alpha_max_")
         for name, value in certificates.items():
-            self.__dict__.pop(name, None)  # of an earlier fit, perhaps
+            self.__dict__.pop(name, None)  # an earlier fit may have set it
             if not np.isnan(value):
-                found[name] = float(value)
+                attributes[name] = float(value)
         self.__dict__.update(
-            found,
+            attributes,
             _targets=targets,
             coef_=targets.shaped(np.ascontiguousarray(coef.T)),
             intercept_=self._intercepts(targets, intercept),
@@ -250,28 +254,29 @@ class BlockModel(Estimator):
         )
 
     def _intercepts(self, targets, intercept: np.ndarray) -> np.ndarray:
-        """Intercepts as they are shown."""
+        """Return the intercepts for `intercept_`."""
         return intercept
 
     def _warn_unfinished(self, outcome: Outcome) -> None:
-        made = f"used all {self.max_iter} iterations"
+        iterations = f"used all {self.max_iter} iterations"
         advice = "Raise max_iter or tol, or scale the columns."
         if outcome.stalled:
-            made = f"stopped after {len(outcome.history)} iterations, the last of them in vain"
-            advice = "This is rounding: scale the columns, or raise tol."
-        what = f"duality gap, {outcome.gap:.2g}, is above tol times the null deviance"
+            iterations = f"stopped after {len(outcome.history)} iterations without progress"
+            advice = "Rounding limits it: scale the columns, or raise tol."
+        certificate = f"duality gap, {outcome.gap:.2g}, is above tol times the null deviance"
         if np.isnan(outcome.gap):
-            what = f"KKT violation, {outcome.violation:.2g}, is above its limit"
+            certificate = f"KKT violation, {outcome.violation:.2g}, is above its limit"
+        name = type(self).__name__
         warn_user(
-            f"{type(self).__name__} {made}, and its {what}, {outcome.limit:.2g}. {advice}",
+            f"{name} {iterations}, and its {certificate}, {outcome.limit:.2g}. {advice}",
             ConvergenceWarning,
         )
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         check_is_fitted(self)
-        table = take_columns(self, X, reset=False)
-        return np.asarray(table @ np.atleast_2d(self.coef_).T) + self.intercept_
+        rows = take_columns(self, X, reset=False)
+        return np.asarray(rows @ np.atleast_2d(self.coef_).T) + self.intercept_
 
     def __sklearn_is_fitted__(self):
         return "coef_" in vars(self)
@@ -280,8 +285,9 @@ class BlockModel(Estimator):
 def bind_loss(
     loss, targets: Targets, columns: np.ndarray, weights: np.ndarray, offset=None
 ) -> RowLosses | Softmax:
-    """The loss of all rows. Classes that exclude each other have one softmax under the logistic
-    loss, else each is against the rest.
+    """Return the loss of all rows.
+
+    More than two classes have one softmax under the logistic loss, else one-vs-rest losses.
     """
     if offset is not None:
         refuse_offset(targets)

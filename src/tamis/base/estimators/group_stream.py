@@ -1,6 +1,6 @@
-"""The base of the streams with a block penalty: steps, terms, an engine with groups.
+"""Base of the online models with a group penalty.
 
-An estimator among the solvers, since the methods that stand on it may not import each other.
+It is here since methods may not import each other.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,15 @@ from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.learning_rates import InverseSqrt
 from tamis.terms.optimizers import DualAveraging
 
-# rows after which automatic steps begin to fall: 0.3 times 10^5, the rows that a stream is expected
-# to have
-HORIZON = 3e4
+# Rows before automatic steps begin to fall: 0.3 times 10^5, a typical length of a stream.
+AUTO_T0 = 3e4
 
 
 class GroupModel(NamedTuple):
-    """What an engine is made of: loss, penalty, optimizer and learning rate; whether there is an
-    intercept, and whether the size of steps and the strength are automatic; and a function from a
+    """Terms, flags and groups of an online model with a group penalty.
+
+    The terms are loss, penalty, optimizer and learning rate. The flags tell whether there is an
+    intercept, and whether step size and strength are automatic. `blocks` is a function from a
     number of columns to their groups.
     """
 
@@ -35,26 +36,26 @@ class GroupModel(NamedTuple):
 
 
 def excludes(targets) -> float:
-    """Whether outputs are classes that exclude each other."""
+    """Return 1.0 if the outputs are classes of a multiclass problem, else 0.0."""
     return float(getattr(targets, "excluding", False))
 
 
 @estimator
 class Strength:
-    """A model of one strength; stands left of `OnlineBlocks`."""
+    """An online model with one strength; stands before `OnlineBlocks` among the bases."""
 
     alpha: float | Auto = parameter(
         "auto",
         [NUMBER, AUTO],
-        'Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope '
-        "of the loss at score 0 times the mean norm of the rows so far, which follows the scale "
-        "of the data.",
+        'Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean '
+        "gradient of the loss at score 0 times the mean norm of the rows so far, which follows the "
+        "scale of the data.",
     )
 
 
 @estimator(kw_only=True)
 class OnlineBlocks(Growing):
-    """Base of the online models whose penalty sees blocks of weights."""
+    """Base of the online models with a penalty of blocks of weights."""
 
     fading_threshold: float = parameter(
         0.0,
@@ -67,24 +68,24 @@ class OnlineBlocks(Growing):
         [ABOVE, AUTO],
         r'Size of the steps, 1 over the gamma of the paper. "auto" makes :math:`\beta_t = \frac12 '
         r"\max_i \|x_i\|^2 \sqrt{1 + t / t_0}` over the rows so far (17/16 of it with an "
-        "intercept, which has steps of its own), times the most groups that a column is in.",
+        "intercept, which has its own steps), times the largest number of groups of a column.",
     )
     t0: float | Auto = parameter(
         "auto",
         [NUMBER, AUTO],
         'Rows before the steps begin to fall. "auto" is 30000 with an automatic `eta` (0.3 times '
-        "the total of rows is a good value, passes counted), else 0, the update as published.",
+        "the number of rows in all passes is a good value), else 0, the update as published.",
     )
     _contents: ClassVar[dict] = {"_engine": part(GroupEngine, "columns", "outputs")}
-    _couples_outputs = True  # a block holds all outputs of its columns
+    _couples_outputs = True  # a block contains all outputs of its columns
 
     # ------------------------------------------------------------------ terms
     def _loss(self):
         return loss_of(self)
 
     def _dual_averaging(self, blocks: Callable[[int], Blocks], has_l1: bool) -> GroupModel:
-        """The model of these groups; `has_l1` says whether L1 takes from single cells."""
-        learning_rate, automatic = self._step()
+        """Return the model of these groups; `has_l1` tells whether L1 acts on single cells."""
+        learning_rate, automatic = self._scheduled_rate()
         auto_alpha = is_auto(self.alpha)
         kind = SparseGroup if has_l1 or self.fading_threshold else GroupL2
         penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
@@ -94,12 +95,13 @@ class OnlineBlocks(Growing):
         flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
         return GroupModel(terms, flags, blocks)
 
-    def _step(self) -> tuple[InverseSqrt, bool]:
-        """The step whose size is eta / sqrt(t + t0), and whether it is automatic: then in units of
-        1 / (squared norm of the longest row).
+    def _scheduled_rate(self) -> tuple[InverseSqrt, bool]:
+        """Return the learning rate eta / sqrt(t + t0), and whether it is automatic.
+
+        An automatic one is in units of 1 / (squared norm of the longest row).
         """
         automatic = is_auto(self.eta)
-        t0 = (HORIZON if automatic else 0.0) if is_auto(self.t0) else float(self.t0)
+        t0 = (AUTO_T0 if automatic else 0.0) if is_auto(self.t0) else float(self.t0)
         if automatic and t0 == 0.0:
             raise ValueError(
                 "t0=0 leaves eta='auto' without a scale (its steps would begin infinitely long); "
@@ -111,28 +113,29 @@ class OnlineBlocks(Growing):
 
     # ------------------------------------------------------------------ engines
     def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> GroupEngine:
-        # Groups of single columns are made for every column: first see that there is room for them.
+        # Groups of single columns need memory for every column, so check it first.
         check_state_memory(model.terms[2].columns(), n_features, targets.outputs)
         blocks = model.blocks(n_features)
-        engine = GroupEngine(model.terms, model.flags, n_features, targets.outputs, blocks)
-        engine.softmax = excludes(targets)
-        return engine
+        state = GroupEngine(model.terms, model.flags, n_features, targets.outputs, blocks)
+        state.softmax = excludes(targets)
+        return state
 
-    def _renew(self, engine: Any, model: GroupModel, targets, n_features: int, is_fit: bool) -> Any:
-        """An engine with today's terms, columns and groups; on a copy, since its shapes may change.
+    def _renew(self, state: Any, model: GroupModel, targets, n_features: int, is_fit: bool) -> Any:
+        """Return a copy of the state with the present terms, columns and groups.
 
-        A fit, even a warm one, looks at the groups again; a stream keeps those of its first call.
+        It is a copy since its shapes may change. A fit, also a warm one, reads the groups again; a
+        stream keeps those of its first call.
         """
-        engine, quick = copy(engine), engine.quick
-        engine.terms, engine.flags = model.terms, model.flags
-        if n_features > engine.features:
-            engine = engine.grown(n_features)
-        if is_fit or engine.features > engine.grouped:
-            engine.take_blocks(model.blocks(engine.features))
-        if quick != engine.quick:
-            engine.renew()
-        engine.softmax = excludes(targets)
-        return engine
+        state, quick = copy(state), state.quick
+        state.terms, state.flags = model.terms, model.flags
+        if n_features > state.features:
+            state = state.grown(n_features)
+        if is_fit or state.features > state.grouped:
+            state.take_blocks(model.blocks(state.features))
+        if quick != state.quick:
+            state.renew()
+        state.softmax = excludes(targets)
+        return state
 
     # ------------------------------------------------------------------ words and constants
     def _diverged(self):
@@ -144,10 +147,10 @@ class OnlineBlocks(Growing):
 
     @property
     def resolved_params_(self):
-        """The automatic constants as they stand after the rows seen so far."""
-        engine = self._fitted("resolved_params_")
-        beta, alpha = engine.constants()
-        t0 = engine.terms[3].delay - 1.0
-        # Rows of zeros alone have no scale, and make no steps.
-        eta = (max(engine.lazy[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
+        """The automatic constants after the rows so far."""
+        state = self._fitted("resolved_params_")
+        beta, alpha = state.constants()
+        t0 = state.terms[3].delay - 1.0
+        # If all rows are zeros, there is no scale and no step.
+        eta = (max(state.lazy[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
         return {"alpha": float(alpha), "eta": float(eta), "t0": float(t0)}

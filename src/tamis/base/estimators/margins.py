@@ -1,6 +1,4 @@
-"""What a distribution over weights says of a row: its margin, how sure that margin is, and how sure
-the sign.
-"""
+"""Margins of rows and their confidences, from a distribution over weights."""
 
 import numpy as np
 from scipy.special import ndtr
@@ -9,21 +7,21 @@ from tamis.base.estimators.estimator import Estimator
 
 
 class Margins(Estimator):
-    """Margins and confidences of a model that has a private ``_margin_variance(X) -> (margin,
+    """Margins and confidences of a model with a private ``_margin_variance(X) -> (margin,
     variance)``.
 
     Both are arrays of shape (n_samples,) for one output, (n_samples, n_outputs) for several.
     """
 
     def _margin_variance(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Margins of the rows, and their variances."""
+        """Return the margins of the rows, and their variances."""
         raise NotImplementedError
 
     def predict_margin(self, X):
         """Margins of the rows and their standard deviations, under the distribution of the weights.
 
-        The deviation is small for rows whose columns have been seen often, and that of the start
-        for rows of unseen ones.
+        The deviation is small for rows with columns that have occurred often, and keeps its initial
+        value for rows with new columns.
 
         Parameters
         ----------
@@ -33,7 +31,7 @@ class Margins(Estimator):
         Returns
         -------
         margin : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Scores, as `decision_function` gives them.
+            Scores, as from `decision_function`.
         deviation : ndarray of the same shape
             Their standard deviations.
         """
@@ -43,9 +41,9 @@ class Margins(Estimator):
     def predict_confidence(self, X):
         """Probability that the sign of each margin is right, under the distribution of the weights.
 
-        For one output that is how sure `predict` is of the row, from 0.5 (not at all) to 1. It
-        orders rows by trust, which is what abstaining and asking for labels need; as a probability
-        of being right it is too bold where the data are not linear, or noisy.
+        For one output this is the confidence in the prediction, from 0.5 (none) to 1. It ranks rows
+        by confidence, for abstention and for queries of labels. As a probability of a correct
+        prediction it is too high if the data are not linear, or noisy.
 
         Parameters
         ----------
@@ -58,6 +56,6 @@ class Margins(Estimator):
             ``Phi(|margin| / deviation)``.
         """
         margin, deviation = self.predict_margin(X)
-        size = np.abs(margin)
-        sure = np.where(size > 0.0, np.inf, 0.0)  # where nothing is uncertain
-        return ndtr(np.divide(size, deviation, out=sure, where=deviation > 0.0))
+        magnitude = np.abs(margin)
+        certain = np.where(magnitude > 0.0, np.inf, 0.0)  # for deviations of 0
+        return ndtr(np.divide(magnitude, deviation, out=certain, where=deviation > 0.0))

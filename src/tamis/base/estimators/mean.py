@@ -17,14 +17,14 @@ from tamis.system.schema import (
     size,
 )
 
-GO_ON = (
+MEAN_IS_FINAL = (
     "{name}: this model is the mean of several paths, and means learn no more. Go on with each of "
     "`paths_`, or call fit with warm_start=False."
 )
 
 
 class Mean:
-    """Weights that are means over engines: it shows and scores as they do, and learns nothing."""
+    """Means of weights over several states; it scores as a state does, but cannot learn."""
 
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
@@ -33,15 +33,15 @@ class Mean:
         "steps": number(float, least=0.0, exact=True),
     }
 
-    def __init__(self, engines: list[Any]):
-        first, *others = engines
+    def __init__(self, states: list[Any]):
+        first, *others = states
         self.outputs, self.steps = first.outputs, float(first.steps)
         self.table, self.bias = first.weights(), np.ravel(first.intercepts()).copy()
-        for engine in others:
-            self.table += engine.weights()
-            self.bias += np.ravel(engine.intercepts())
-        self.table /= len(engines)
-        self.bias /= len(engines)
+        for state in others:
+            self.table += state.weights()
+            self.bias += np.ravel(state.intercepts())
+        self.table /= len(states)
+        self.bias /= len(states)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the mean of several paths has no {name!r}; look at each of `paths_`")
@@ -52,38 +52,40 @@ class Mean:
         return self.table.shape[1]
 
     def weights(self) -> np.ndarray:
-        """All weights, (outputs, features)."""
+        """Return all weights, (outputs, features)."""
         return self.table.copy()
 
     def intercepts(self) -> np.ndarray:
-        """Intercepts, one an output."""
+        """Return the intercepts, one per output."""
         return self.bias.copy()
 
     def score(self, rows: Csr) -> np.ndarray:
-        """Scores of the rows, (rows, outputs)."""
+        """Return scores of the rows, (rows, outputs)."""
         return self.shares(rows) + self.bias
 
     def shares(self, rows: Csr) -> np.ndarray:
-        """Scores of the rows without the intercept, (rows, outputs)."""
+        """Return scores of the rows without the intercept, (rows, outputs)."""
         return np.asarray(rows.scipy() @ self.table.T)
 
     def count(self, columns=None) -> int:
-        """Number of nonzero weights."""
+        """Return the number of nonzero weights."""
         return int(np.count_nonzero(self.table))
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
-        at = np.nonzero(self.table.T)
-        return at[0] * self.outputs + at[1], self.table.T[at]
+        """Return cells (feature * outputs + output) and values of nonzero weights, ascending."""
+        indices = np.nonzero(self.table.T)
+        return indices[0] * self.outputs + indices[1], self.table.T[indices]
 
 
-def contents_with_paths(engine: type) -> dict[str, Content]:
-    """What models hold that may be the mean of several paths: an engine of their own or a mean, the
-    models of the paths, and the share of them that keep a weight.
+def contents_with_paths(state_class: type) -> dict[str, Content]:
+    """Return the saved contents of models that can be the mean of several paths.
+
+    They are a state or a mean, the models of the paths, and the fraction of paths that select each
+    weight.
     """
     shapes = array("f8", "outputs", "columns"), array("f8", "columns")
     return {
-        "_engine": one_of(*(part(cls, "columns", "outputs") for cls in (engine, Mean))),
+        "_engine": one_of(*(part(cls, "columns", "outputs") for cls in (state_class, Mean))),
         "paths_": optional(listing(anything())),
         "selection_probability_": optional(one_of(*shapes)),
     }

@@ -1,4 +1,4 @@
-"""Models whose scores may have an offset: a number a row, such as the logarithm of an exposure."""
+"""Models with an offset: a number per row, such as the logarithm of an exposure."""
 
 from typing import Any, ClassVar
 
@@ -15,14 +15,17 @@ from tamis.system.threads import locked
 
 
 class OffsetMixin(Estimator):
-    """Models whose scores may have an offset."""
+    """A model with an optional offset."""
 
     _contents: ClassVar[dict] = {"_has_offset": optional(flag())}
     _has_offset = False
 
-    def _offset_scores(self, X, offset, *beside) -> tuple[Any, np.ndarray]:
-        """Targets, and scores with the offset; a model that was fitted with one needs it."""
-        targets, scores = self._scored(X, *beside)
+    def _offset_scores(self, X, offset, *task) -> tuple[Any, np.ndarray]:
+        """Return targets, and scores with the offset.
+
+        A model that was fitted with an offset needs one.
+        """
+        targets, scores = self._scored(X, *task)
         if offset is None:
             if self._has_offset:
                 raise ValueError(missing_offset(self))
@@ -32,7 +35,7 @@ class OffsetMixin(Estimator):
 
 
 class OffsetRegressor(OffsetMixin, Regressor):
-    """Regressors whose scores may have an offset."""
+    """A regressor with an optional offset."""
 
     @locked
     def fit(self, X, y, sample_weight=None, offset=None):
@@ -47,8 +50,8 @@ class OffsetRegressor(OffsetMixin, Regressor):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -64,8 +67,8 @@ class OffsetRegressor(OffsetMixin, Regressor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -75,8 +78,8 @@ class OffsetRegressor(OffsetMixin, Regressor):
         return targets.predict(self._means(scores))
 
     def score(self, X, y, sample_weight=None, offset=None):
-        """Coefficient of determination; of a loss with an inverse link the share of deviance
-        explained, beside the best constant.
+        """Coefficient of determination; for a loss with an inverse link, the fraction of deviance
+        explained compared with the best constant.
 
         Parameters
         ----------
@@ -87,8 +90,8 @@ class OffsetRegressor(OffsetMixin, Regressor):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -104,7 +107,7 @@ class OffsetRegressor(OffsetMixin, Regressor):
 
 
 class OffsetClassifier(OffsetMixin, LikelyClassifier):
-    """Classifiers whose scores may have an offset."""
+    """A classifier with an optional offset."""
 
     @locked
     def fit(self, X, y, sample_weight=None, offset=None):
@@ -119,8 +122,8 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -136,13 +139,13 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One column for two classes; positive speaks for ``classes_[1]``.
+            One column for two classes; a positive score means ``classes_[1]``.
         """
         targets, scores = self._offset_scores(X, offset)
         return targets.decision(scores)
@@ -156,8 +159,8 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -170,16 +173,16 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
     def predict_proba(self, X, offset=None):
         """Probabilities of the classes, for a loss with an inverse link (``loss="logistic"``).
 
-        For several classes each one-vs-rest probability is divided by their sum, unless they are
-        one multinomial model. For labels they are independent.
+        For several classes the one-vs-rest probabilities are divided by their sum, unless the model
+        is multinomial. For labels they are independent.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -196,8 +199,8 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -207,7 +210,7 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
             return np.log(self.predict_proba(X, offset))
 
     def score(self, X, y, sample_weight=None, offset=None):
-        """Share of right classes.
+        """Accuracy.
 
         Parameters
         ----------
@@ -218,8 +221,8 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
         offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
+            A number per row that is added to its score, such as the logarithm of an exposure. A
+            model that was fitted with an offset needs one to predict, too.
 
         Returns
         -------
@@ -231,15 +234,15 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
 
 
 def missing_offset(model) -> str:
-    """What to tell a user who left the offset out."""
+    """Return the error message for a missing offset."""
     name = type(model).__name__
     return f"this {name} was fitted with an offset. Pass offset=, zeros where there is none."
 
 
 def refuse_offset(targets: Targets) -> None:
-    """Refuse an offset of classes that exclude each other: it would move all of them alike."""
+    """Refuse an offset for more than two classes: it would change all their scores alike."""
     if getattr(targets, "excluding", False):
         raise ValueError(
-            "offset has no meaning for more than two classes: it moves the scores of all alike. "
+            "offset has no effect with more than two classes: it changes all their scores alike. "
             "Leave it out."
         )

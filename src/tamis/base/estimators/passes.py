@@ -1,4 +1,4 @@
-"""Around the passes of a fit: when to stop, and scikit-learn's callbacks."""
+"""Passes of a fit: convergence, and scikit-learn's callbacks."""
 
 import numpy as np
 
@@ -14,61 +14,65 @@ except ImportError:  # before scikit-learn 1.9
         return method
 
 
-class Patience:
-    """Says when a falling figure no longer falls: less than `slack` gained for `turns` looks."""
+class LossMonitor:
+    """A test of convergence: `n_iter_no_change` values in a row improve the best one by less than
+    `tol`.
+    """
 
-    def __init__(self, slack: float | None, turns: int):
-        self.slack, self.turns = slack, turns
-        self.best, self.idle = np.inf, 0
+    def __init__(self, tol: float | None, n_iter_no_change: int):
+        self.tol, self.n_iter_no_change = tol, n_iter_no_change
+        self.best, self.n_stale = np.inf, 0
 
-    def ended(self, figure: float) -> bool:
-        """Look at the next figure."""
-        if self.slack is None:
+    def update(self, loss: float) -> bool:
+        """Add the next value; return whether the loss has converged."""
+        if self.tol is None:
             return False
-        self.idle = 0 if figure < self.best - self.slack else self.idle + 1
-        self.best = min(self.best, figure)
-        return self.idle >= self.turns
+        self.n_stale = 0 if loss < self.best - self.tol else self.n_stale + 1
+        self.best = min(self.best, loss)
+        return self.n_stale >= self.n_iter_no_change
 
 
-class Passes:
-    """The passes of one fit as scikit-learn's callbacks see them; nothing where there are none."""
+class PassCallbacks:
+    """Calls of scikit-learn's callbacks around the passes of one fit, if there are any."""
 
     def __init__(self, model, X, y, sample_weight):
-        self.model, self.root = model, None
+        self.model, self.fit_context = model, None
         if hasattr(model, "_skl_callbacks"):
-            self.given = {
+            self.fit_arguments = {
                 "estimator": model,
                 "X": X,
                 "y": y,
                 "metadata": {"sample_weight": sample_weight},
             }
-            self.root = model._init_callback_context(max_subtasks=model.max_iter)
-            self.root.call_on_fit_task_begin(**self.given)
+            self.fit_context = model._init_callback_context(max_subtasks=model.max_iter)
+            self.fit_context.call_on_fit_task_begin(**self.fit_arguments)
 
     @property
-    def watched(self) -> bool:
-        """Whether anybody looks at the model after each pass."""
-        return self.root is not None
+    def is_active(self) -> bool:
+        """Whether callbacks read the model after each pass."""
+        return self.fit_context is not None
 
     def begin(self) -> None:
-        """A pass starts."""
-        if self.root is not None:
-            self.turn = self.root.subcontext(task_name="pass")
-            self.turn.call_on_fit_task_begin(**self.given)
+        """Report the start of a pass."""
+        if self.fit_context is not None:
+            self.pass_context = self.fit_context.subcontext(task_name="pass")
+            self.pass_context.call_on_fit_task_begin(**self.fit_arguments)
 
     def stopped(self) -> bool:
-        """A pass has ended; whether a callback wants it to be the last."""
-        return self.root is not None and self.turn.call_on_fit_task_end(
-            **self.given, reconstruction_attributes=self._fitted
+        """Report the end of a pass; return whether a callback stops the fit."""
+        return self.fit_context is not None and self.pass_context.call_on_fit_task_end(
+            **self.fit_arguments, reconstruction_attributes=self._fitted_attributes
         )
 
     def end(self) -> None:
-        """The fit has ended."""
-        if self.root is not None:
-            self.root.call_on_fit_task_end(**self.given, reconstruction_attributes=self._fitted)
+        """Report the end of the fit."""
+        if self.fit_context is not None:
+            self.fit_context.call_on_fit_task_end(
+                **self.fit_arguments, reconstruction_attributes=self._fitted_attributes
+            )
 
-    def _fitted(self) -> dict:
-        """What a copy of the model needs to predict."""
+    def _fitted_attributes(self) -> dict:
+        """Return the attributes that a copy of the model needs to predict."""
         parameters = self.model.get_params(deep=False)
         return {
             name: value
@@ -77,4 +81,4 @@ class Passes:
         }
 
 
-__all__ = ["CallbackSupportMixin", "Passes", "Patience", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "LossMonitor", "PassCallbacks", "with_callbacks"]

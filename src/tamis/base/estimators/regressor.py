@@ -1,4 +1,4 @@
-"""Regressors: what they are given, and what they answer."""
+"""Base classes of regressors."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from tamis.base.estimators.explaining import Predictor
-from tamis.base.fast_checks import check_scores
+from tamis.base.fast_checks import check_scores_memory
 from tamis.base.model_parts import check_targets
 from tamis.base.targets import NumberTargets
 from tamis.base.validation import take_weights
@@ -17,7 +17,7 @@ from tamis.system.threads import locked
 
 
 class Regressor(RegressorMixin, Predictor):
-    """What regressors answer; a method adds `_fit` and `_scores`."""
+    """Base of regressors; a method adds `_fit` and `_scores`."""
 
     _contents: ClassVar[dict] = {"_targets": early(part(NumberTargets, "outputs", "targets"))}
 
@@ -41,13 +41,13 @@ class Regressor(RegressorMixin, Predictor):
         return self._fit(X, y, sample_weight)
 
     def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, EncodedTargets]:
-        """Targets, and the columns that loops read."""
-        targets, coded = NumberTargets.of(y, n_rows, self, **known)
-        check_targets(self._row_loss(), coded.columns)
-        return targets, coded
+        """Return encoded targets and their columns."""
+        targets, encoded = NumberTargets.of(y, n_rows, self, **known)
+        check_targets(self._row_loss(), encoded.columns)
+        return targets, encoded
 
     def _row_loss(self):
-        """The loss term, of models that have one."""
+        """Return the loss term, None if the model has none."""
         return self._loss() if hasattr(self, "_loss") else None
 
     def predict(self, X):
@@ -66,12 +66,12 @@ class Regressor(RegressorMixin, Predictor):
         return targets.predict(self._means(scores))
 
     def _means(self, scores: np.ndarray) -> np.ndarray:
-        """Scores through the inverse link of the loss, where it has one."""
+        """Return the inverse link of the scores, if the loss has one."""
         loss = self._row_loss()
         return inverse_links(loss, scores) if hasattr(loss, "inverse_link") else scores
 
-    def _least_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
-        """Least mean loss that these targets allow; of a loss of the residual it is 0."""
+    def _min_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
+        """Return the lowest mean loss that these targets allow, 0 for a loss of the residual."""
         loss = self._row_loss()
         if not hasattr(loss, "inverse_link"):
             return 0.0
@@ -79,8 +79,8 @@ class Regressor(RegressorMixin, Predictor):
         return RowLosses(loss, columns, weights / weights.sum()).best_loss() / columns.shape[1]
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination; of a loss with an inverse link the share of deviance
-        explained, beside the best constant.
+        """Coefficient of determination; for a loss with an inverse link, the fraction of deviance
+        explained compared with the best constant.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Regressor(RegressorMixin, Predictor):
         return self._deviance_explained(loss, self._scored(X)[1], y, sample_weight)
 
     def _deviance_explained(self, loss, scores, y, sample_weight) -> float:
-        """Share of deviance that scores explain; more outputs than one are summed."""
+        """Return the fraction of deviance that scores explain, summed over outputs."""
         columns = self._code(y, len(scores), known=self._targets, whole=False)[1].columns
         weights = take_weights(sample_weight, len(scores), some=True)
         weights = np.ones(len(scores)) if not len(weights) else weights
@@ -109,11 +109,11 @@ class Regressor(RegressorMixin, Predictor):
         best, null = bound.best_loss(), bound.null_loss()
         return 1.0 - (bound.value(scores) - best) / (null - best) if null > best else 0.0
 
-    def _scored(self, X, *beside) -> tuple[NumberTargets, np.ndarray]:
-        """Scores and the targets that they are of."""
+    def _scored(self, X, *task) -> tuple[NumberTargets, np.ndarray]:
+        """Return targets, and scores of the rows."""
         if "_targets" in vars(self):
-            check_scores(X, self._targets.outputs)
-        scores = self._scores(X, *beside)
+            check_scores_memory(X, self._targets.outputs)
+        scores = self._scores(X, *task)
         return self._targets, scores
 
     def __sklearn_tags__(self):
@@ -127,8 +127,9 @@ class NumberStream(Regressor):
 
     @locked
     def partial_fit(self, X, y, sample_weight=None):
-        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
-        does not matter.
+        """Learn from the next rows of a stream, once and in their order.
+
+        The result does not depend on how the rows are split into calls.
 
         Parameters
         ----------

@@ -1,6 +1,4 @@
-"""What all selectors share: the mask of `support_`, and rows that are looked at before scikit-learn
-converts them.
-"""
+"""Base of all selectors: the mask of `support_`, and checks before scikit-learn converts rows."""
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
@@ -11,7 +9,7 @@ from tamis.base.fast_checks import check_input
 
 
 class Selector(SelectorMixin, Transformer):
-    """A transformer that keeps some columns; a selector adds `support_`, their indices."""
+    """A transformer that selects columns; a selector adds `support_`, their indices."""
 
     def _get_support_mask(self):
         check_is_fitted(self)

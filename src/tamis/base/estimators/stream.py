@@ -1,7 +1,6 @@
-"""Online linear models: what every one shares, those that pass over the rows until the loss no
-longer falls, and what they may offer.
+"""Online linear models: what they share, and passes over the rows until the loss no longer falls.
 
-`LinearStream._partial_fit` is all that happens to the next rows of a stream, from top to bottom.
+`LinearStream._partial_fit` shows from top to bottom what happens to the next rows of a stream.
 """
 
 import math
@@ -18,9 +17,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.explaining import Predictor, Weights
-from tamis.base.estimators.mean import GO_ON, Mean
+from tamis.base.estimators.mean import MEAN_IS_FINAL, Mean
 from tamis.base.estimators.offsets import missing_offset, refuse_offset
-from tamis.base.estimators.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
+from tamis.base.estimators.passes import (
+    CallbackSupportMixin,
+    LossMonitor,
+    PassCallbacks,
+    with_callbacks,
+)
 from tamis.base.parameters import (
     AUTO,
     BOOL,
@@ -38,7 +42,7 @@ from tamis.base.splits import hold_out
 from tamis.base.targets import ClassTargets
 from tamis.base.validation import (
     half_fitted,
-    note_columns,
+    record_columns,
     take_matrix,
     take_offset,
     take_weights,
@@ -49,47 +53,48 @@ from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
 from tamis.system.schema import count, flag, optional, records
 
-PATHS = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
+PATH_ATTRIBUTES = ("paths_", "selection_probability_")  # of a mean of several paths
 
 
 class EncodedRows(NamedTuple):
-    """The next rows of a stream, validated, with their targets as loops read them. The weights are
-    those of the rows (length 0 means none), without the weights of classes.
+    """Validated rows of a stream with encoded targets.
+
+    The weights are those of the rows, without class weights; length 0 means that all are 1.
     """
 
     rows: Csr
     targets: Any  # ClassTargets or NumberTargets
-    coded: EncodedTargets
+    encoded: EncodedTargets
     weights: np.ndarray
 
     def first(self, count: int) -> "EncodedRows":
-        """The first rows."""
-        rows = self.rows.cut(0, min(count, self.rows.n_rows))
-        coded = self.coded._replace(columns=self.coded.columns[:count])
-        return EncodedRows(rows, self.targets, coded, self.weights[:count])
+        """Return the first rows."""
+        rows = self.rows.row_slice(0, min(count, self.rows.n_rows))
+        encoded = self.encoded._replace(columns=self.encoded.columns[:count])
+        return EncodedRows(rows, self.targets, encoded, self.weights[:count])
 
 
 @estimator(kw_only=True)
 class LinearStream(CallbackSupportMixin, Predictor):
     """Base of the online linear models.
 
-    An estimator adds one hook, `_model`, which says what is learnt and how. Its family adds
-    `_begin` and `_renew`, which make an engine of that; `_run`, all passes of a fit, and `_learn`,
-    the next rows of a stream. An engine has ``score(rows)``, `weights()`, `intercepts()`,
-    `nonzeros()`, `outputs`, `features` and `steps`.
+    An estimator adds one hook, `_model`, which returns its terms and constants. Its family adds
+    `_begin` and `_renew`, which make and update a solver state of that model; `_run`, all passes of
+    a fit; and `_learn`, the next rows of a stream. A state has ``score(rows)``, `weights()`,
+    `intercepts()`, `nonzeros()`, `outputs`, `features` and `steps`.
     """
 
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to learn an intercept; it is never penalised."
     )
-    max_iter: int = parameter(100, [COUNT], "Most passes over the data in `fit`.")
+    max_iter: int = parameter(100, [COUNT], "Maximum number of passes over the data in `fit`.")
     shuffle: bool = parameter(
         True,
         [BOOL],
-        "Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.",
+        "Whether `fit` uses a new order of the rows in each pass. `partial_fit` never shuffles.",
     )
     random_state: Seed = parameter(
-        None, [RANDOM], "Seed of the shuffles, and of a held-out part where there is one."
+        None, [RANDOM], "Seed of the shuffles, and of the choice of held-out rows if there are any."
     )
     verbose: bool | int | Auto = parameter(
         "auto",
@@ -100,115 +105,114 @@ class LinearStream(CallbackSupportMixin, Predictor):
     _contents: ClassVar[dict] = {"n_iter_": count(), "_sparse": optional(flag())}
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
-            Weights, every debt paid; zeros are exact. Made on demand; a regressor with one target
-            has shape (n_features,).
+            Weights after all pending penalties; zeros are exact. Computed on demand; a regressor
+            with one target has shape (n_features,).
         intercept_ : ndarray of shape (n_outputs,)
             Intercepts.
         support_ : ndarray of int
-            Indices of the kept features.
+            Indices of the selected features.
         n_iter_ : int
-            Passes made.
+            Number of passes.
         t_ : int
-            Steps made.
+            Number of steps.
         history_ : list of dict
-            Per pass: rows seen, mean loss of each row before it was learnt, nonzero weights. In a
-            stream, whenever its length doubles.
+            Per pass: number of rows, mean loss of each row before it was learnt, nonzero weights.
+            In a stream, one entry whenever its length has doubled.
         resolved_params_ : dict
-            The automatic constants as they stand.
+            The present values of the automatic constants.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
-            Names of the columns, where X had them."""
-    _ordered = False  # whether the loops read the columns of a row in ascending order
-    _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
-    _lives = True  # whether `tamis.live` can serve it: a row is known by its numbers and its target
+            Names of the columns, if X has them."""
+    _ordered = False  # whether the loops need ascending columns within each row
+    _walks_rows = True  # one row per step, so a row of weight 2 differs from a repeated row
+    _lives = True  # whether `tamis.live` supports it: a row needs only its numbers and its target
 
-    grow = warm_start = False  # parameters of some
+    grow = warm_start = False  # parameters of some subclasses
     _has_offset = False
 
     # ------------------------------------------------------------------ training
     @with_callbacks
     def _fit(self, X, y, sample_weight, offset=None, **task):
-        """Learn from all rows: check, encode y, begin or renew the engine, run all passes."""
+        """Learn from all rows: validate, encode y, prepare the state, run all passes."""
         self._validate_params()
-        model, begun = self._model(), self.warm_start and hasattr(self, "_engine")
-        rows = take_matrix(self, X, reset=not begun, grow=self.grow, ordered=self._ordered)
+        model, is_begun = self._model(), self.warm_start and hasattr(self, "_engine")
+        rows = take_matrix(self, X, reset=not is_begun, grow=self.grow, ordered=self._ordered)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
-        known = self._targets if begun else None
-        targets, coded = self._code(y, rows.n_rows, known=known, grow=self.grow, **task)
-        targets, weights = self._weigh(targets, coded.columns, weights, grow=self.grow)
-        coded = self._shifted(coded, targets, offset, begun)
-        self._prepare(model, targets, rows.n_features, begun, is_fit=True)
-        note_columns(self, X, rows.n_features)
-        self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
+        known = self._targets if is_begun else None
+        targets, encoded = self._code(y, rows.n_rows, known=known, grow=self.grow, **task)
+        targets, weights = self._weigh(targets, encoded.columns, weights, grow=self.grow)
+        encoded = self._with_offset(encoded, targets, offset, is_begun)
+        self._prepare(model, targets, rows.n_features, is_begun, is_fit=True)
+        record_columns(self, X, rows.n_features)
+        self._run(rows, encoded, weights, PassCallbacks(self, X, y, sample_weight))
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes=None, task=None, offset=None):
-        """Learn from the next rows, once, in their order: check, encode y, begin or renew the
-        engine, make a step a row.
+        """Learn from the next rows, once and in their order: validate, encode y, prepare the state,
+        and make one step per row.
 
-        Where a class or a task is met for the first time, the rows are cut: it exists from its
-        first row on.
+        The rows are split where a class or a task is new: it exists from its first row on.
         """
         self._validate_params()
-        model, begun, grow = self._model(), hasattr(self, "_engine"), self.grow
-        rows = take_matrix(self, X, reset=not begun, grow=grow, chunk=True, ordered=self._ordered)
+        model, is_begun, grow = self._model(), hasattr(self, "_engine"), self.grow
+        rows = take_matrix(
+            self, X, reset=not is_begun, grow=grow, chunk=True, ordered=self._ordered
+        )
         weights = take_weights(sample_weight, rows.n_rows)
-        steps = self._engine.steps if begun else 0.0
-        spans = self._spans(y, rows.n_rows, begun, classes, task)
+        steps = self._engine.steps if is_begun else 0.0
+        spans = self._spans(y, rows.n_rows, is_begun, classes, task)
         for start, stop in spans:
-            known: dict[str, Any] = {"known": self._targets if begun else None, "grow": grow}
+            known: dict[str, Any] = {"known": self._targets if is_begun else None, "grow": grow}
             if classes is not None and start == 0:
                 known["classes"] = classes
             if task is not None:
                 known["task"] = task[start:stop]
-            y_part = y if len(spans) == 1 else np.asarray(y)[start:stop]
-            targets, coded = self._code(y_part, stop - start, whole=False, **known)
-            row_offset = None if offset is None else np.asarray(offset)[start:stop]
-            self._learn_span(
-                model,
-                EncodedRows(rows.cut(start, stop), targets, coded, weights[start:stop]),
-                row_offset,
-                begun,
-            )
-            begun = True
-        note_columns(self, X, rows.n_features)
+            y_span = y if len(spans) == 1 else np.asarray(y)[start:stop]
+            targets, encoded = self._code(y_span, stop - start, whole=False, **known)
+            span_offset = None if offset is None else np.asarray(offset)[start:stop]
+            span = EncodedRows(rows.row_slice(start, stop), targets, encoded, weights[start:stop])
+            self._learn_span(model, span, span_offset, is_begun)
+            is_begun = True
+        record_columns(self, X, rows.n_features)
         self._look(steps)
         return self
 
-    def _learn_span(self, model, encoded: EncodedRows, offset, begun: bool) -> None:
-        """Learn rows among which no class and no task is met for the first time."""
-        rows, targets, coded, weights = encoded
-        targets, weights = self._weigh(targets, coded.columns, weights, whole=False, grow=self.grow)
-        coded = self._shifted(coded, targets, offset, begun)
-        self._prepare(model, targets, rows.n_features, begun)
+    def _learn_span(self, model, span: EncodedRows, offset, is_begun: bool) -> None:
+        """Learn rows that hold no new class and no new task."""
+        rows, targets, encoded, weights = span
+        targets, weights = self._weigh(
+            targets, encoded.columns, weights, whole=False, grow=self.grow
+        )
+        encoded = self._with_offset(encoded, targets, offset, is_begun)
+        self._prepare(model, targets, rows.n_features, is_begun)
         self.n_iter_ = 1
-        self._learn(model, rows, coded, weights)
+        self._learn(model, rows, encoded, weights)
 
-    # ------------------------------------------------------------------ rows that are learnt often
+    # ------------------------------------------------------------------ encoded rows
     def _encode(self, X, y, sample_weight=None, **classes) -> EncodedRows:
-        """Validate rows and parameters, and encode y: once for rows that `_learn_encoded` learns
-        several times, or that several models learn.
-        """
+        """Validate rows and parameters, and encode y, for `_learn_encoded`."""
         self._validate_params()
-        begun = hasattr(self, "_engine")
-        rows = take_matrix(self, X, reset=not begun, chunk=True, ordered=self._ordered)
+        is_begun = hasattr(self, "_engine")
+        rows = take_matrix(self, X, reset=not is_begun, chunk=True, ordered=self._ordered)
         weights = take_weights(sample_weight, rows.n_rows)
-        known = self._targets if begun else None
-        targets, coded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
-        return EncodedRows(rows, targets, coded, weights)
+        known = self._targets if is_begun else None
+        targets, encoded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
+        return EncodedRows(rows, targets, encoded, weights)
 
-    def _learn_encoded(self, encoded: EncodedRows) -> None:
+    def _learn_encoded(self, span: EncodedRows) -> None:
         """Learn rows as `partial_fit` does, to the same bits, without another validation.
 
-        They may have been encoded by another model of the same parameters, and pickled since.
+        Another model of the same parameters may have encoded them, and they may have been pickled.
         """
-        begun = hasattr(self, "_engine")
-        rows, targets, coded, weights = encoded
-        if not begun:
+        is_begun = hasattr(self, "_engine")
+        rows, targets, encoded, weights = span
+        if not is_begun:
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.n_features
-        elif rows.n_features != self.n_features_in_ or not _same_outputs(targets, self._targets):
+        elif rows.n_features != self.n_features_in_ or not _has_same_outputs(
+            targets, self._targets
+        ):
             raise ValueError(
                 f"rows of {rows.n_features:,} columns and {targets.outputs} outputs do not go "
                 f"with this {type(self).__name__}, which has {self.n_features_in_:,} columns and "
@@ -216,54 +220,65 @@ class LinearStream(CallbackSupportMixin, Predictor):
             )
         # The loops are compiled for read-only arrays, and unpickled arrays may be writeable.
         data, indices, indptr, columns, weights = (
-            frozen(np.require(one, requirements=["C", "A"]))
-            for one in (*rows[:3], coded.columns, weights)
+            frozen(np.require(array, requirements=["C", "A"]))
+            for array in (*rows[:3], encoded.columns, weights)
         )
-        steps = self._engine.steps if begun else 0.0
-        encoded = EncodedRows(
+        steps = self._engine.steps if is_begun else 0.0
+        span = EncodedRows(
             Csr(data, indices, indptr, rows.n_features),
-            self._targets if begun else targets,
+            self._targets if is_begun else targets,
             EncodedTargets(columns),
             weights,
         )
-        self._learn_span(self._model(), encoded, None, begun)
+        self._learn_span(self._model(), span, None, is_begun)
         self._look(steps)
 
-    def _shifted(self, coded: EncodedTargets, targets, offset, begun: bool) -> EncodedTargets:
-        """Targets with the offset of their rows; who was begun with one needs it in every call."""
+    def _with_offset(
+        self, encoded: EncodedTargets, targets, offset, is_begun: bool
+    ) -> EncodedTargets:
+        """Return the targets with the offset of their rows.
+
+        A model that began with an offset needs one in every call.
+        """
         if offset is None:
-            if begun and self._has_offset:
+            if is_begun and self._has_offset:
                 raise ValueError(missing_offset(self))
             if self._has_offset:
                 self._has_offset = False
-            return coded
+            return encoded
         refuse_offset(targets)
         self._has_offset = True
-        return coded._replace(offset=take_offset(offset, len(coded.columns)))
+        return encoded._replace(offset=take_offset(offset, len(encoded.columns)))
 
-    def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None) -> list[tuple[int, int]]:
-        """Where the rows of a chunk are cut."""
+    def _spans(
+        self, y, n_rows: int, is_begun: bool, classes=None, task=None
+    ) -> list[tuple[int, int]]:
+        """Return the spans into which the rows of a chunk are split."""
         return [(0, n_rows)]
 
-    def _prepare(self, model, targets, n_features: int, begun: bool, is_fit: bool = False) -> None:
-        """A new engine, or the present one with today's parameters, columns and outputs."""
-        if not begun:
-            for name in PATHS:
+    def _prepare(
+        self, model, targets, n_features: int, is_begun: bool, is_fit: bool = False
+    ) -> None:
+        """Make a new state, or update the present one to the parameters, columns and outputs."""
+        if not is_begun:
+            for name in PATH_ATTRIBUTES:
                 self.__dict__.pop(name, None)
-            engine = self._begin(model, targets, n_features, is_fit)
+            state = self._begin(model, targets, n_features, is_fit)
         else:
-            engine, old = self._engine, self._targets
-            if isinstance(engine, Mean):
-                raise ValueError(GO_ON.format(name=type(self).__name__))
-            if not _same_classes(targets, old):
-                engine = engine.regrouped(*old.moves(targets))
-            engine = self._renew(engine, model, targets, n_features, is_fit)
-        # In a single step: no thread sees the new classes with the old engine.
-        self.__dict__.update(_targets=targets, _engine=engine)
+            state, old_targets = self._engine, self._targets
+            if isinstance(state, Mean):
+                raise ValueError(MEAN_IS_FINAL.format(name=type(self).__name__))
+            if not _has_same_classes(targets, old_targets):
+                state = state.regrouped(*old_targets.moves(targets))
+            state = self._renew(state, model, targets, n_features, is_fit)
+        # In one step, so that no thread sees the new classes with the old state.
+        self.__dict__.update(_targets=targets, _engine=state)
 
     def _opened(self, n_features: int):
-        """The model of a stream that goes on: check the parameters, and give the engine those of
-        today and so many columns.
+        """Validate the parameters, update the state to them and to `n_features` columns, return the
+        model.
+
+        It serves a stream that continues.
         """
         self._validate_params()
         model = self._model()
@@ -272,38 +287,40 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
     # ------------------------------------------------------------------ what a family has
     def _model(self) -> Any:
-        """What is learnt and how, from the parameters: of the first-order models loss, penalty,
-        optimizer and learning rate, the automatic constants marked. The one hook of an estimator.
+        """Return the model: for first-order models loss, penalty, optimizer and learning rate, with
+        marks for automatic constants.
+
+        This is the only hook of an estimator.
         """
         raise NotImplementedError
 
     def _begin(self, model, targets, n_features: int, is_fit: bool) -> Any:
-        """An engine that has learnt nothing."""
+        """Return a new state."""
         raise NotImplementedError
 
     def _renew(self, engine, model, targets, n_features: int, is_fit: bool) -> Any:
-        """An engine with today's model and columns."""
+        """Return a state with the present model and columns."""
         raise NotImplementedError
 
-    def _run(self, rows: Csr, coded: EncodedTargets, weights, passes: Passes) -> None:
-        """All passes of a fit."""
+    def _run(self, rows: Csr, encoded: EncodedTargets, weights, passes: PassCallbacks) -> None:
+        """Run all passes of a fit."""
         raise NotImplementedError
 
-    def _learn(self, model, rows: Csr, coded: EncodedTargets, weights) -> None:
-        """The next rows of a stream, in their order."""
+    def _learn(self, model, rows: Csr, encoded: EncodedTargets, weights) -> None:
+        """Learn the next rows of a stream, in their order."""
         raise NotImplementedError
 
     def _look(self, steps: float) -> None:
-        """Look at what rows of a stream have done, before which there were so many steps."""
+        """Check the state after rows of a stream; `steps` is the number of steps before them."""
 
     def _threads(self) -> int:
-        """Threads over the outputs."""
+        """Return the number of threads over the outputs."""
         return 1
 
     # ------------------------------------------------------------------ warnings
     def _seed(self) -> int:
         state = self.random_state
-        return _drawn(int(state)) if isinstance(state, Integral) else _draw(state)
+        return _draw_seed_cached(int(state)) if isinstance(state, Integral) else _draw_seed(state)
 
     def _diverged(self):
         raise FloatingPointError(
@@ -322,30 +339,33 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        """Scores of all outputs."""
-        engine, rows = self._asked(X)
-        return engine.score(rows)
+        """Return the scores of all outputs."""
+        state, rows = self._asked(X)
+        return state.score(rows)
 
     def _asked(self, X) -> tuple[Any, Csr]:
-        """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as
-        another thread may put a new one in its place.
+        """Return the state and rows that fit it.
+
+        Readers take the state once, since another thread can replace it.
         """
         check_is_fitted(self)
         rows = take_matrix(self, X, reset=False, grow=self.grow, ordered=False)
-        engine = self._engine
-        if not self.grow and rows.n_features != engine.features:
+        state = self._engine
+        if not self.grow and rows.n_features != state.features:
             raise half_fitted(self)
-        # Columns that a growing model has not met weigh nothing.
-        return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
+        # Columns that are new to a growing model have weight 0.
+        return state, rows.first_columns(
+            state.features
+        ) if rows.n_features > state.features else rows
 
     def _kept_weights(self) -> Weights:
-        """The weights of the kept columns, without a look at the others."""
-        engine = self._fitted("coef_")
-        cells, found = engine.nonzeros()
-        columns, at = np.unique(cells // engine.outputs, return_inverse=True)
-        weights = np.zeros((len(columns), engine.outputs))
-        weights[at, cells % engine.outputs] = found
-        return Weights(columns, weights, np.ravel(engine.intercepts()))
+        """Return the weights of the nonzero columns, without a pass over the others."""
+        state = self._fitted("coef_")
+        cells, values = state.nonzeros()
+        columns, row = np.unique(cells // state.outputs, return_inverse=True)
+        weights = np.zeros((len(columns), state.outputs))
+        weights[row, cells % state.outputs] = values
+        return Weights(columns, weights, np.ravel(state.intercepts()))
 
     def __sklearn_is_fitted__(self):
         return "_engine" in vars(self)
@@ -357,30 +377,30 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
     @property
     def coef_(self):
-        """Weights, settled, of shape (outputs, n_features); made on demand, sparse after
+        """Weights of shape (outputs, n_features), after all pending penalties; sparse after
         `sparsify`.
         """
-        engine = self._fitted("coef_")
+        state = self._fitted("coef_")
         if getattr(self, "_sparse", False):
-            cells, weights = engine.nonzeros()
-            at = (cells % engine.outputs, cells // engine.outputs)
-            return sp.csr_matrix((weights, at), shape=(engine.outputs, engine.features))
-        return self._targets.shaped(engine.weights())
+            cells, weights = state.nonzeros()
+            coordinates = (cells % state.outputs, cells // state.outputs)
+            return sp.csr_matrix((weights, coordinates), shape=(state.outputs, state.features))
+        return self._targets.shaped(state.weights())
 
     @property
     def intercept_(self):
-        """Intercepts, one an output."""
+        """Intercepts, one per output."""
         return self._fitted("intercept_").intercepts()
 
     @property
     def support_(self):
-        """Indices of the kept features; for several outputs the union."""
-        engine = self._fitted("support_")
-        return np.unique(engine.nonzeros()[0] // engine.outputs)
+        """Indices of the selected features; for several outputs the union."""
+        state = self._fitted("support_")
+        return np.unique(state.nonzeros()[0] // state.outputs)
 
     @property
     def t_(self):
-        """Number of steps taken: rows of weight above 0, over all passes."""
+        """Number of steps: rows of weight above 0, over all passes."""
         return int(self._fitted("t_").steps)
 
     def sparsify(self):
@@ -410,79 +430,86 @@ class LinearStream(CallbackSupportMixin, Predictor):
 class Stream(LinearStream):
     """Base of the models that pass over the rows until the loss no longer falls.
 
-    Their engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, ``count(columns)``,
-    `weight` and `loss` as well.
+    Their state also has ``learn(rows, encoded, weights, key, n_jobs, tell)``, ``count(columns)``,
+    `weight` and `loss`.
     """
 
     tol: float | None = parameter(
         1e-3,
         [NUMBER, None],
         "`fit` ends when the mean loss of a pass (with `early_stopping`, the held-out score) has "
-        "not improved by `tol` times the first pass's loss, less the least that the targets allow, "
-        "(by `tol`) for `n_iter_no_change` passes. None runs all passes.",
+        "not improved by `tol` times the loss of the first pass, minus the lowest that the targets "
+        "allow, (by `tol`) for `n_iter_no_change` passes. None runs all passes.",
     )
     n_iter_no_change: int = parameter(3, [COUNT], "Passes without improvement before `fit` ends.")
-    warm_start: bool = parameter(False, [BOOL], "Whether `fit` goes on from the present state.")
+    warm_start: bool = parameter(False, [BOOL], "Whether `fit` continues from the present state.")
     _contents: ClassVar[dict] = {"history_": records()}
 
     # ------------------------------------------------------------------ training
-    def _prepare(self, model, targets, n_features: int, begun: bool, is_fit: bool = False) -> None:
-        if not begun:
+    def _prepare(
+        self, model, targets, n_features: int, is_begun: bool, is_fit: bool = False
+    ) -> None:
+        if not is_begun:
             self.history_: list[dict] = []
-        super()._prepare(model, targets, n_features, begun, is_fit)
+        super()._prepare(model, targets, n_features, is_begun, is_fit)
 
-    def _learn(self, model, rows: Csr, coded: EncodedTargets, weights) -> None:
-        self._engine.learn(rows, coded, weights, n_jobs=self._threads())
+    def _learn(self, model, rows: Csr, encoded: EncodedTargets, weights) -> None:
+        self._engine.learn(rows, encoded, weights, n_jobs=self._threads())
 
     def _look(self, steps: float) -> None:
-        """Looking at all weights costs O(columns): only as often as the stream doubles."""
+        """Check the loss, and record the number of nonzero weights.
+
+        Counting them is O(n_features), so it happens only when the number of steps has doubled.
+        """
         if not math.isfinite(sum(map(sum, self._engine.costs.tolist()))):
             self._diverged()
-        after = self._engine.steps
-        if int(after).bit_length() > int(steps).bit_length():
+        n_steps = self._engine.steps
+        if int(n_steps).bit_length() > int(steps).bit_length():
             nonzeros = self._engine.count()
             self.history_.append(self._record(self._engine, nonzeros))
-            if not nonzeros and after >= 1024:
+            if not nonzeros and n_steps >= 1024:
                 self._warn_empty()
 
-    def _run(self, rows, coded: EncodedTargets, weights, passes) -> None:
-        """All passes of a fit, until the loss (or the held-out score) no longer improves."""
+    def _run(self, rows, encoded: EncodedTargets, weights, passes) -> None:
+        """Run passes until the loss (or the held-out score) no longer improves."""
         seed, threads = self._seed(), self._threads()
-        patience = Patience(self.tol, self.n_iter_no_change)
-        shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
+        monitor = LossMonitor(self.tol, self.n_iter_no_change)
+        display = self.verbose if self.verbose == "auto" else bool(self.verbose)
         total = rows.n_rows * self.max_iter
         with (
-            Progress(type(self).__name__, total, shown) as progress,
-            self._near(rows, passes) as (engine, rows, met),
+            Progress(type(self).__name__, total, display) as progress,
+            self._pack_columns(rows, passes) as (state, rows, present_columns),
         ):
-            held, weights = self._hold_out(rows, coded, weights, seed)
-            for turn in range(1, self.max_iter + 1):
-                self.n_iter_, before = turn, _charged(engine)
+            held_out, weights = self._hold_out(rows, encoded, weights, seed)
+            for pass_number in range(1, self.max_iter + 1):
+                self.n_iter_, start = pass_number, _total_loss_and_weight(state)
                 passes.begin()
-                key = _key(seed, turn) if self.shuffle else 0
-                engine.learn(
+                key = _shuffle_key(seed, pass_number) if self.shuffle else 0
+                state.learn(
                     rows,
-                    coded,
+                    encoded,
                     weights,
                     key,
                     threads,
                     lambda n: progress.advance(n, f"pass {self.n_iter_}"),
                 )
-                record = self._record(engine, engine.count(met), before)
-                if held is not None:
-                    X, columns, marks, offset = held
-                    means = self._means(engine.score(X) + offset)
-                    record["validation_score"] = self._targets.score(means, columns, marks)
+                record = self._record(state, state.count(present_columns), start)
+                if held_out is not None:
+                    X, held_out_columns, held_out_weights, offset = held_out
+                    means = self._means(state.score(X) + offset)
+                    record["validation_score"] = self._targets.score(
+                        means, held_out_columns, held_out_weights
+                    )
                 self.history_.append(record)
                 if not np.isfinite(record["loss"]):
                     self._diverged()
-                if turn == 1 and held is None and self.tol is not None:
-                    least = self._least_loss(coded.columns, weights)
-                    patience.slack = self.tol * (record["loss"] - least)
-                ended = patience.ended(
-                    record["loss"] if held is None else -record["validation_score"]
+                if pass_number == 1 and held_out is None and self.tol is not None:
+                    min_loss = self._min_loss(encoded.columns, weights)
+                    monitor.tol = self.tol * (record["loss"] - min_loss)
+                is_converged = monitor.update(
+                    record["loss"] if held_out is None else -record["validation_score"]
                 )
-                if passes.stopped() or ended:
+                if passes.stopped() or is_converged:
                     break
             else:
                 if self.tol is not None and self.max_iter > 1:
@@ -492,44 +519,43 @@ class Stream(LinearStream):
             self._warn_empty()
 
     @contextmanager
-    def _near(self, rows: Csr, passes):
-        """Engine and rows that the passes walk, and the columns that alone can get weights, or None
-        for all.
+    def _pack_columns(self, rows: Csr, passes):
+        """Yield the state and rows for the passes, and the columns that can get weights (None:
+        all).
 
-        Where columns outnumber the nonzeros no pass may look at all of them. Then the passes walk
-        an engine of the columns that occur, whose cells come home at the end; callbacks, though,
-        look at the model after each pass.
+        If there are more columns than nonzeros, no pass may read all columns. The passes then use a
+        state of the columns that occur, and its cells are copied back at the end. With callbacks,
+        which read the model after each pass, the state stays whole.
         """
-        engine = self._engine
-        if rows.n_features <= len(rows.indices) or engine.steps:
-            yield engine, rows, None
+        state = self._engine
+        if rows.n_features <= len(rows.indices) or state.steps:
+            yield state, rows, None
             return
-        columns, near = rows.packed()
-        if passes.watched or not engine.packs:
-            yield engine, rows, columns
+        columns, packed_rows = rows.packed_columns()
+        if passes.is_active or not state.packs:
+            yield state, rows, columns
             return
-        packed = engine.packed(columns)
+        packed = state.packed(columns)
         try:
-            yield packed, near, None
+            yield packed, packed_rows, None
         finally:
-            engine.follow(packed, columns)
+            state.follow(packed, columns)
 
-    def _hold_out(self, rows, coded, weights, seed):
-        """Rows kept for early stopping, their columns, weights and offset, or None; and the weights
-        of the others.
+    def _hold_out(self, rows, encoded, weights, seed):
+        """Return held-out rows (or None), and the weights of the other rows.
+
+        Held-out rows are a tuple: rows, target columns, weights and offset.
         """
         return None, weights
 
     # ------------------------------------------------------------------ records and warnings
-    def _record(self, engine, nonzeros: int, before=(0.0, 0.0)) -> dict:
-        """What happened since `before`: mean loss of each row before it was learnt, and what is
-        kept.
-        """
-        cost, weight = _charged(engine)
-        mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny)
+    def _record(self, state, nonzeros: int, start=(0.0, 0.0)) -> dict:
+        """Return the record of a pass: loss of each row before it was learnt, nonzero weights."""
+        total_loss, total_weight = _total_loss_and_weight(state)
+        mean = (total_loss - start[0]) / max(total_weight - start[1], np.finfo(float).tiny)
         return {
             "pass": getattr(self, "n_iter_", 1),
-            "rows": int(engine.steps),
+            "rows": int(state.steps),
             "loss": float(mean / self._targets.outputs),
             "nonzeros": int(nonzeros),
         }
@@ -546,68 +572,71 @@ class Stream(LinearStream):
 
 @estimator(kw_only=True)
 class Growing(Stream):
-    """Streams whose weights may be held at 0 or above, and which may grow."""
+    """Online models with optional sign constraints that can accept new columns and classes."""
 
     positive: bool = parameter(False, [BOOL], "Whether weights must not be negative.")
     grow: bool = parameter(
         False,
         [BOOL],
-        "Whether `partial_fit` accepts new columns (at the right) and new classes in mid-stream.",
+        "Whether `partial_fit` accepts new columns (at the right) and new classes in a stream.",
     )
 
 
 @estimator(kw_only=True)
 class HeldOut(Stream):
-    """Streams that can end by the score of rows that are held out."""
+    """Online models that can stop by the score of held-out rows."""
 
     early_stopping: bool = parameter(
-        False, [BOOL], "Whether to hold out rows and end by their score."
+        False, [BOOL], "Whether to hold out rows and to stop by their score."
     )
     validation_fraction: float = parameter(
-        0.1, [FRACTION], "Share of rows held out with `early_stopping`."
+        0.1, [FRACTION], "Fraction of rows held out with `early_stopping`."
     )
 
-    def _hold_out(self, rows, coded, weights, seed):
+    def _hold_out(self, rows, encoded, weights, seed):
         if not self.early_stopping:
             return None, weights
         present = np.flatnonzero(weights) if len(weights) else np.arange(rows.n_rows)
-        strata = self._targets.strata(coded.columns[present])
-        _, held = hold_out(
+        strata = self._targets.strata(encoded.columns[present])
+        _, held_out = hold_out(
             present, self.validation_fraction, strata=strata, random_state=seed % 2**32
         )
-        held.sort()
+        held_out.sort()
         weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()
-        marks = weights[held].copy()
-        weights[held] = 0.0
-        offset = coded.offset[held, None] if len(coded.offset) else 0.0
-        return (rows.picked(held), coded.columns[held], marks, offset), frozen(weights)
+        held_out_weights = weights[held_out].copy()
+        weights[held_out] = 0.0
+        offset = encoded.offset[held_out, None] if len(encoded.offset) else 0.0
+        return (rows.picked(held_out), encoded.columns[held_out], held_out_weights, offset), frozen(
+            weights
+        )
 
 
-def _charged(engine) -> tuple[float, float]:
-    """Loss and weight of all rows so far."""
-    return engine.loss, engine.weight
+def _total_loss_and_weight(state) -> tuple[float, float]:
+    """Return the summed loss and weight of all rows so far."""
+    return state.loss, state.weight
 
 
-def _key(seed: int, turn: int) -> int:
-    """Key of a pass's shuffle; never 0."""
-    mixed = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)[0]
+def _shuffle_key(seed: int, pass_number: int) -> int:
+    """Return the key of the shuffle of a pass, never 0."""
+    mixed = np.random.SeedSequence([seed, pass_number]).generate_state(1, np.uint64)[0]
     return int(mixed) | 1
 
 
-def _draw(state) -> int:
-    """A seed from what a user gave as one."""
+def _draw_seed(state) -> int:
+    """Return a seed from the user's `random_state`."""
     return int(check_random_state(state).randint(2**31 - 1))
 
 
-_drawn = lru_cache(maxsize=256)(_draw)  # a generator takes longer to make than rows to learn
+# For integers: making a generator takes longer than learning some rows.
+_draw_seed_cached = lru_cache(maxsize=256)(_draw_seed)
 
 
 def encoder_of(model) -> LinearStream | None:
-    """A copy of a model, without what it has learnt, whose `_encode` makes rows for
+    """Return a copy of a model without its solver state, whose `_encode` makes rows for
     `_learn_encoded`.
 
-    None where rows must go through `partial_fit`: of other estimators, of subclasses with a
-    `partial_fit` of their own, and where a chunk is cut at a new class or task.
+    Return None where rows must go through `partial_fit`: for other estimators, for subclasses that
+    override `partial_fit`, and for models that accept new classes.
     """
     if not isinstance(model, LinearStream) or model.grow:
         return None
@@ -616,20 +645,20 @@ def encoder_of(model) -> LinearStream | None:
     if not is_ours or kind._partial_fit is not LinearStream._partial_fit:
         return None
     encoder: Any = copy(model)
-    for name in PATHS:
+    for name in PATH_ATTRIBUTES:
         encoder.__dict__.pop(name, None)
     if hasattr(encoder, "_engine"):
         encoder._engine = None  # columns and classes stay known
     return encoder
 
 
-def _same_outputs(targets, other) -> bool:
-    """Whether columns of targets mean the same to both."""
+def _has_same_outputs(targets, other) -> bool:
+    """Return whether columns of encoded targets have the same meaning for both."""
     if targets.outputs != other.outputs or not isinstance(targets, ClassTargets):
         return targets.outputs == other.outputs
     return targets.labels == other.labels and np.array_equal(targets.classes, other.classes)
 
 
-def _same_classes(targets, old) -> bool:
-    """Whether targets have met no class since."""
-    return getattr(targets, "classes", None) is getattr(old, "classes", None)
+def _has_same_classes(targets, previous) -> bool:
+    """Return whether the targets have no new class."""
+    return getattr(targets, "classes", None) is getattr(previous, "classes", None)

@@ -1,29 +1,29 @@
-"""What a model file may hold: words in which every saved class declares its attributes.
+"""Schema of model files: the attributes of each saved class, declared in `_contents`.
 
-A class says ``_contents = {"coef_": array("f8", "outputs", "columns"), ...}``; a subclass adds to
-what its bases say. None stands for what files do not hold: what a subclass lacks, or what
-`_restored` makes of the others. Words such as "columns" are sizes: the first attribute
-that has one sets it, all others must agree. Loading goes over the contents twice: `outline`
-compares types, dtypes and shapes before any array is read, so that what does not fit takes no
-memory; `fill` then reads the arrays, looks at their numbers and makes the objects. Compiled loops
-trust what passed.
+A class declares ``_contents = {"coef_": array("f8", "outputs", "columns"), ...}``; a subclass adds
+to the declarations of its bases. None stands for an attribute that is not saved: one that a
+subclass lacks, or one that `_restored` computes from the others. Names such as "columns" are sizes:
+the first attribute with a size sets it, and all others must agree. Loading has two passes. `check`
+compares types, dtypes and shapes before any array is read, so that a file that does not fit takes
+no memory; `load` then reads the arrays, checks their numbers and makes the objects. Compiled loops
+rely on these checks.
 """
 
+from tamis.system.schema.base import Content, ContentsError, Length, Outline, Promise, SparsePromise
 from tamis.system.schema.check import COMMON, contents_of, derived, filled, settled, undeclared
-from tamis.system.schema.held import Content, ContentsError, Length, Outline, Promise, SparsePromise
-from tamis.system.schema.kinds import Array, Choice, Labels, Names, Number, Rows, Term
 from tamis.system.schema.nested import (
     PARTS,
     Anything,
-    Apart,
-    By,
     Items,
-    Marked,
+    MarkedContent,
+    NestedObject,
     OneOf,
-    Part,
     Plain,
     Record,
+    SelectedBy,
+    SeparateSizes,
 )
+from tamis.system.schema.values import Array, Choice, Labels, Names, Number, Rows, Term
 
 __all__ = [
     "PARTS",
@@ -67,21 +67,21 @@ __all__ = [
 ]
 
 array, rows, number, choice, labels, names, term = Array, Rows, Number, Choice, Labels, Names, Term
-apart, part, one_of, by, record = Apart, Part, OneOf, By, Record
+apart, part, one_of, by, record = SeparateSizes, NestedObject, OneOf, SelectedBy, Record
 
 
 def anything() -> Content:
-    """Whatever the format knows."""
+    """A value of any kind that the format supports."""
     return Anything()
 
 
 def plain() -> Content:
-    """A record of what happened, for people to read."""
+    """Plain data about a fit, for people to read."""
     return Plain()
 
 
 def records() -> Content:
-    """A list of what happened, pass by pass."""
+    """A list of plain records, such as one per pass."""
     return Items(list, Plain())
 
 
@@ -96,26 +96,28 @@ def flag() -> Content:
 
 
 def size(*names: str, least: int = 1, equals: str | None = None) -> Content:
-    """A whole number that is a size, such as the number of columns; it may have to equal others."""
+    """An integer that is a size, such as the number of columns; it can be required to equal
+    another.
+    """
     return Number(
         int, least=least, equals=equals, binds=dict.fromkeys(names, lambda number, _: number)
     )
 
 
 def count(least: int = 0) -> Content:
-    """A whole number that counts something."""
+    """An integer that counts something."""
     return Number(int, least=least)
 
 
 def floats(how_many: int, least: float | None = None, most: float | None = None) -> Content:
-    """A tuple of finite floats, as loops take clocks and flags."""
+    """A tuple of finite floats that loops read."""
     return Items(tuple, [Number(float, least=least, most=most, exact=True)] * how_many)
 
 
 def indices(
     *lengths: Length, below: str, increasing: bool = False, distinct: bool = False
 ) -> Content:
-    """Whole numbers from 0 to below a size."""
+    """Integers from 0 to below a size."""
     return Array("i8", *lengths, least=0, below=below, increasing=increasing, distinct=distinct)
 
 
@@ -125,28 +127,33 @@ def listing(content: Content, count: str | None = None, least: int = 0) -> Conte
 
 
 def tuple_of(*contents: Content) -> Content:
-    """A tuple of contents, one by one."""
+    """A tuple of contents, one declaration each."""
     return Items(tuple, list(contents))
 
 
 def index_tuple(below: str) -> Content:
-    """A tuple of whole numbers from 0 to below a size, one at least."""
+    """A tuple of one or more integers from 0 to below a size."""
     return Items(tuple, Number(int, least=0, below=below), least=1)
 
 
 def figure(finite: bool = True) -> Content:
-    """A float that says how a fit went."""
+    """A float that describes a fit."""
     return Number(float, finite=finite)
 
 
 def optional(content: Content) -> Content:
     """A content that may be absent."""
-    return Marked(content, optional=True, early=content.early)
+    return MarkedContent(content, optional=True, early=content.early)
 
 
 def early(content: Content) -> Content:
-    """A content that is set while input is checked, before a fit can fail: it may stand alone."""
-    return Marked(content, optional=isinstance(content, Marked) and content.optional, early=True)
+    """A content that a fit sets while it validates its input.
+
+    A model whose fit then failed has this content alone.
+    """
+    return MarkedContent(
+        content, optional=isinstance(content, MarkedContent) and content.optional, early=True
+    )
 
 
 COMMON.update(

@@ -1,22 +1,22 @@
-"""Contents made of contents: lists, dicts, parts, and choices between them."""
+"""Declarations made of others: lists, dicts, nested objects, and choices between them."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tamis.system.schema.check import check_outline, filled, made, outline_inside
-from tamis.system.schema.held import Content, Held, Outline, Promise, refuse
+from tamis.system.schema.base import Content, Outline, Promise, Sizes, refuse
+from tamis.system.schema.check import check_nested, check_object, filled, make_object
 
-# Bytes of an array in a record such as `cv_results_`; what grows with the data is declared by its
-# shape.
-_LARGEST_PLAIN = 1 << 24
-# Classes that models are made of, saved like them by their attributes, as models declare them.
+# Bytes of an array in a record such as `cv_results_`. Arrays that grow with the data have a
+# declared shape.
+_MAX_PLAIN_BYTES = 1 << 24
+# Classes of objects inside models, saved by their declared attributes.
 PARTS: dict[str, type] = {}
 
 
 class Items(Content):
-    """A list or tuple: of contents one by one, or of as many of one kind as a size says."""
+    """A list or tuple: with a declaration per item, or one declaration for all."""
 
     def __init__(
         self,
@@ -27,53 +27,55 @@ class Items(Content):
     ):
         self.kind, self.items, self.count, self.least = kind, items, count, least
 
-    def _each(self, value: list | tuple) -> list[Content]:
+    def _item_contents(self, value: list | tuple) -> list[Content]:
         return self.items if isinstance(self.items, list) else [self.items] * len(value)
 
-    def suits(self, value: object) -> bool:
-        """The right kind of sequence."""
+    def matches(self, value: object) -> bool:
+        """Return whether it is the right kind of sequence."""
         return type(value) is self.kind
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """All items."""
-        fixed = len(self.items) if isinstance(self.items, list) else None
-        few = type(value) is not self.kind or len(value) < self.least
-        if few or fixed not in (None, len(value)):
-            many = f"{self.least} or more" if fixed is None else fixed
-            refuse(path, f"a {self.kind.__name__} of {many} items", value)
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check all items."""
+        n_items = len(self.items) if isinstance(self.items, list) else None
+        is_wrong_kind = type(value) is not self.kind or len(value) < self.least
+        if is_wrong_kind or n_items not in (None, len(value)):
+            expected = f"{self.least} or more" if n_items is None else n_items
+            refuse(path, f"a {self.kind.__name__} of {expected} items", value)
         if self.count is not None:
-            held.fit(self.count, len(value), path)
-        for place, (item, content) in enumerate(zip(value, self._each(value), strict=True)):
-            content.outline(item, held, f"{path}[{place}]")
+            sizes.check_length(self.count, len(value), path)
+        for index, (item, content) in enumerate(
+            zip(value, self._item_contents(value), strict=True)
+        ):
+            content.check(item, sizes, f"{path}[{index}]")
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """All items, filled."""
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Return all items, loaded."""
         return self.kind(
-            c.fill(v, held, f"{path}[{k}]")
-            for k, (v, c) in enumerate(zip(value, self._each(value), strict=True))
+            c.load(v, sizes, f"{path}[{k}]")
+            for k, (v, c) in enumerate(zip(value, self._item_contents(value), strict=True))
         )
 
 
-class Apart(Content):
-    """A content with sizes of its own, as each chunk of a list; `known` ones are the owner's."""
+class SeparateSizes(Content):
+    """A content with its own sizes, as each chunk of a list; the owner shares the named ones."""
 
-    def __init__(self, inside: Content, *known: str):
-        self.inside, self.known = inside, known
+    def __init__(self, inner: Content, *shared_names: str):
+        self.inner, self.shared_names = inner, shared_names
 
-    def _held(self, held: Held) -> Held:
-        return Held(held.state, held, {name: name for name in self.known})
+    def _inner_sizes(self, sizes: Sizes) -> Sizes:
+        return Sizes(sizes.state, sizes, {name: name for name in self.shared_names})
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """As the content inside."""
-        own = self._held(held)
-        self.inside.outline(value, own, path)
-        own.close()
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check the inner content."""
+        inner_sizes = self._inner_sizes(sizes)
+        self.inner.check(value, inner_sizes, path)
+        inner_sizes.check_confirmed()
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """As the content inside, whose sizes are found again."""
-        own = self._held(held)
-        self.inside.outline(value, own, path)
-        return self.inside.fill(value, own, path)
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Load the inner content, with its sizes set again."""
+        inner_sizes = self._inner_sizes(sizes)
+        self.inner.check(value, inner_sizes, path)
+        return self.inner.load(value, inner_sizes, path)
 
 
 class Record(Content):
@@ -82,155 +84,155 @@ class Record(Content):
     def __init__(self, contents: dict[str, Content]):
         self.contents = contents
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """All entries, and no others."""
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check that it has these entries and no others."""
         if type(value) is not dict or set(value) != set(self.contents):
             refuse(path, f"a dict of {', '.join(self.contents)}", value)
         for name, content in self.contents.items():
-            content.outline(value[name], held, f"{path}[{name!r}]")
+            content.check(value[name], sizes, f"{path}[{name!r}]")
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """All entries, filled."""
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Return all entries, loaded."""
         return {
-            name: self.contents[name].fill(item, held, f"{path}[{name!r}]")
+            name: self.contents[name].load(item, sizes, f"{path}[{name!r}]")
             for name, item in value.items()
         }
 
 
 class Plain(Content):
-    """Numbers, texts, small arrays, lists and dicts of those: what happened, for people to read."""
+    """Plain data about a fit, for people: numbers, texts, small arrays, lists and dicts of them."""
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """Kinds, all the way down, and sizes of arrays."""
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check all kinds, at every depth, and the sizes of arrays."""
         if isinstance(value, Promise):
-            if value.dtype.itemsize * int(np.prod(value.shape, dtype=object)) > _LARGEST_PLAIN:
-                refuse(path, f"of at most {_LARGEST_PLAIN} bytes", value)
+            if value.dtype.itemsize * int(np.prod(value.shape, dtype=object)) > _MAX_PLAIN_BYTES:
+                refuse(path, f"of at most {_MAX_PLAIN_BYTES} bytes", value)
         elif isinstance(value, dict | list | tuple):
             for name, item in value.items() if isinstance(value, dict) else enumerate(value):
-                self.outline(item, held, f"{path}[{name!r}]")
+                self.check(item, sizes, f"{path}[{name!r}]")
         elif not (
             value is None or isinstance(value, str | bool | int | float | np.generic | np.ndarray)
         ):
             refuse(path, "a number, a text, an array, or a list or dict of those", value)
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """The record, its arrays read."""
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Return the data with its arrays read."""
         return filled(value, path)
 
 
 class Anything(Content):
-    """Whatever the format knows."""
+    """A value of any kind that the format supports."""
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """Objects inside it."""
-        outline_inside(value, path)
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check the objects inside it."""
+        check_nested(value, path)
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """The value, its arrays read and its objects made."""
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Return the value with its arrays read and its objects made."""
         return filled(value, path)
 
 
-class Part(Content):
-    """An object of one class; sizes shared with its owner by name, or as own="the owner's"."""
+class NestedObject(Content):
+    """An object of one class; it shares sizes with its owner by name, or as inner="outer"."""
 
-    def __init__(self, cls: type, *same: str, **renamed: str):
-        self.cls, self.shared = cls, {**{name: name for name in same}, **renamed}
+    def __init__(self, cls: type, *shared_names: str, **renamed: str):
+        self.cls, self.shared = cls, {**{name: name for name in shared_names}, **renamed}
         if not hasattr(cls, "get_params") and PARTS.setdefault(cls.__name__, cls) is not cls:
-            raise TypeError(f"two parts of models are called {cls.__name__}; files tell by names.")
+            raise TypeError(f"two classes inside models are called {cls.__name__}; rename one.")
 
-    def suits(self, value: object) -> bool:
-        """An object of the class."""
+    def matches(self, value: object) -> bool:
+        """Return whether it is an object of the class."""
         return isinstance(value, Outline) and value.cls is self.cls
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """All its attributes."""
-        if not self.suits(value):
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check all its attributes."""
+        if not self.matches(value):
             refuse(path, f"a {self.cls.__name__}", value)
-        value.held = Held(value.parameters | value.attributes, held, self.shared)
-        check_outline(value, path)
+        value.sizes = Sizes(value.parameters | value.attributes, sizes, self.shared)
+        check_object(value, path)
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """The object."""
-        return made(value, path)
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Return the object."""
+        return make_object(value, path)
 
 
 class OneOf(Content):
-    """The first of some contents that suits the kind of the value; None stands for itself."""
+    """The first of some contents that matches the value; None matches None."""
 
     def __init__(self, *contents: Content | None) -> None:
         self.contents = contents
 
     def _chosen(self, value: object) -> Content:
         return next(
-            (c for c in self.contents if c is not None and c.suits(value)),
+            (c for c in self.contents if c is not None and c.matches(value)),
             next(c for c in self.contents if c is not None),
         )
 
-    def suits(self, value: object) -> bool:
-        """Any of them."""
+    def matches(self, value: object) -> bool:
+        """Return whether any of them matches."""
         return (value is None and None in self.contents) or any(
-            c is not None and c.suits(value) for c in self.contents
+            c is not None and c.matches(value) for c in self.contents
         )
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """As the one that suits."""
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check the one that matches."""
         if not (value is None and None in self.contents):
-            self._chosen(value).outline(value, held, path)
+            self._chosen(value).check(value, sizes, path)
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """As the one that suits."""
-        return None if value is None else self._chosen(value).fill(value, held, path)
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Load the one that matches."""
+        return None if value is None else self._chosen(value).load(value, sizes, path)
 
 
-class By(Content):
-    """A content chosen by what another attribute holds; absent where that is no choice."""
+class SelectedBy(Content):
+    """A content selected by the value of another attribute; absent without a selection."""
 
     def __init__(
         self, name: str, choices: Mapping[Any, Content | None], other: Content | None = None
     ):
         self.name, self.choices, self.other = name, choices, other
 
-    def _chosen(self, held: Held) -> Content | None:
-        key = held.state.get(self.name)
+    def _chosen(self, sizes: Sizes) -> Content | None:
+        key = sizes.state.get(self.name)
         if isinstance(key, str | bool | int | None):
             return self.choices.get(key, self.other)
         return self.other
 
-    def needed(self, held: Held) -> bool | None:
-        """Whether there is a choice."""
-        chosen = self._chosen(held)
-        return None if chosen is None else chosen.needed(held)
+    def is_required(self, sizes: Sizes) -> bool | None:
+        """Return whether a content is selected and required."""
+        chosen = self._chosen(sizes)
+        return None if chosen is None else chosen.is_required(sizes)
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """As the chosen one."""
-        if (chosen := self._chosen(held)) is not None:
-            chosen.outline(value, held, path)
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check the selected content."""
+        if (chosen := self._chosen(sizes)) is not None:
+            chosen.check(value, sizes, path)
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """As the chosen one."""
-        chosen = self._chosen(held)
-        return None if chosen is None else chosen.fill(value, held, path)
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Load the selected content."""
+        chosen = self._chosen(sizes)
+        return None if chosen is None else chosen.load(value, sizes, path)
 
 
-class Marked(Content):
-    """Another content that may be absent, or that may stand alone."""
+class MarkedContent(Content):
+    """A content with marks: optional, or early."""
 
-    def __init__(self, inside: Content, optional: bool, early: bool):
-        self.inside, self.optional, self.early = inside, optional, early
+    def __init__(self, inner: Content, optional: bool, early: bool):
+        self.inner, self.optional, self.early = inner, optional, early
 
-    def needed(self, held: Held) -> bool | None:
-        """As the content inside, unless it may be absent."""
-        needed = self.inside.needed(held)
-        return needed if needed is None else needed and not self.optional
+    def is_required(self, sizes: Sizes) -> bool | None:
+        """As the inner content, unless it is optional."""
+        required = self.inner.is_required(sizes)
+        return required if required is None else required and not self.optional
 
-    def suits(self, value: object) -> bool:
-        """As the content inside."""
-        return self.inside.suits(value)
+    def matches(self, value: object) -> bool:
+        """As the inner content."""
+        return self.inner.matches(value)
 
-    def outline(self, value: Any, held: Held, path: str) -> None:
-        """As the content inside."""
-        self.inside.outline(value, held, path)
+    def check(self, value: Any, sizes: Sizes, path: str) -> None:
+        """Check the inner content."""
+        self.inner.check(value, sizes, path)
 
-    def fill(self, value: Any, held: Held, path: str) -> Any:
-        """As the content inside."""
-        return self.inside.fill(value, held, path)
+    def load(self, value: Any, sizes: Sizes, path: str) -> Any:
+        """Load the inner content."""
+        return self.inner.load(value, sizes, path)

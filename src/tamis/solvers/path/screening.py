@@ -82,8 +82,7 @@ def look(problem: Problem, penalty, done: float, deviance: float, w, bias, score
         norm = conjugate in (0.0, np.inf) and reach > 0.0
         shrink = min(1.0, penalty.alpha / reach) if norm else 1.0
         feasible = shrink * stacked
-        if shrink < 1.0:
-            conjugate, _ = conjugate_and_dual(feasible, *parts, penalty, many)
+        conjugate = 0.0 if norm else conjugate
         dual = smooth.dual(shrink * slopes) - conjugate
         gap = max(objective - dual, 0.0) + _free_slack(problem, penalty, w, slope)
         if thresholds and np.isfinite(smooth.lipschitz) and done < gap <= NEAR * deviance:

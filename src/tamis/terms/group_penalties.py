@@ -8,7 +8,8 @@ methods, taken copy by copy, are those of the overlapping penalty too.
 
 Batch solvers need `value`, `prox` and `subdiff_distance`. A duality gap needs `dual_scale` and
 `conjugate`, Newton's steps `support_gradient` and `support_hessian`, gap-safe screening
-`soft_threshold`, streams `soft_threshold` and `shrinkage_factor`.
+`soft_threshold`, streams `soft_threshold` and `shrinkage_factor`. Of a penalty whose `is_norm` says
+so, which is 0 or inf in the conjugate, the conjugate is not computed.
 """
 
 import math
@@ -34,6 +35,9 @@ class GroupL2(NamedTuple):
 
     def has_l1(self):
         return False
+
+    def is_norm(self):
+        return True
 
     def soft_threshold(self, v, threshold):
         return 0.0 if self.positive and v < 0.0 else v
@@ -104,6 +108,9 @@ class SparseGroup(NamedTuple):
     positive: Flag = 0.0
 
     def has_l1(self):
+        return True
+
+    def is_norm(self):
         return True
 
     def soft_threshold(self, v, threshold):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, inlined, prefetch
+from tamis.numerics.numba import compiled, copied, inlined, prefetch
 from tamis.numerics.random import shuffled
 from tamis.terms.methods import (
     LazyState,
@@ -46,7 +46,7 @@ FULL = 1e100  # product of factors that is turned into a sum
 INTERCEPT_STEP_RATIO = 0.0625
 
 
-@inlined
+@copied
 def advance(optimizer, penalty, eta, lazy, penalty_scales):
     """The lazy state after one more step."""
     scale, cumulative_l1, base = charge_step(optimizer, penalty, eta, lazy, penalty_scales)
@@ -55,7 +55,7 @@ def advance(optimizer, penalty, eta, lazy, penalty_scales):
     return LazyState(lazy.steps, scale, cumulative_l1, base, sum_scales, sum_scaled_l1, ridge)
 
 
-@inlined
+@copied
 def flush_all(optimizer, penalty, state, lazy):
     """Flush all cells; returns the lazy state with scale 1 and cumulative L1 0."""
     for cell in range(np.uint64(state.shape[1])):
@@ -64,7 +64,7 @@ def flush_all(optimizer, penalty, state, lazy):
     return LazyState(lazy.steps, 1.0, 0.0, *rest)
 
 
-@inlined
+@copied
 def begin_step(lazy):
     """The lazy state at the start of its next step."""
     steps = lazy.steps + 1.0
@@ -72,21 +72,21 @@ def begin_step(lazy):
     return LazyState(steps, lazy.scale, lazy.cumulative_l1, *rest)
 
 
-@inlined
+@copied
 def as_floats(lazy):
     """The numbers of a lazy state: faster to return to Python than a named tuple."""
     balance = lazy.steps, lazy.scale, lazy.cumulative_l1
     return *balance, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge
 
 
-@inlined
+@copied
 def needs_flush(optimizer, lazy):
     """Whether every cell must be flushed now."""
     urgency, turns = flush_urgency(optimizer), lazy.steps / FLUSH_EVERY
     return urgency > 0.0 and (lazy.scale < SMALLEST * urgency or math.floor(turns) == turns)
 
 
-@inlined
+@copied
 def update_row_stats(stats, share, sqnorm, weight):
     """Running mean of the rows' norm (steadier than that of its square on raw counts), and total of
     their weights; `share` is that of this row.
@@ -94,20 +94,20 @@ def update_row_stats(stats, share, sqnorm, weight):
     return stats[0] + (math.sqrt(sqnorm) - stats[0]) * share, stats[1], stats[2] + weight
 
 
-@inlined
+@copied
 def update_gradient_stats(stats, share, gradient_at_zero):
     """Running mean of the gradient at score 0: the unit of gradients."""
     return stats[0], stats[1] + (gradient_at_zero - stats[1]) * share, stats[2]
 
 
-@inlined
+@copied
 def row_at(r, stop, n, key):
     """Number of the row at position r of the walk, or of its last row beyond the end."""
     r = min(r, stop - ONE)
     return shuffled(r, n, key) if key else r
 
 
-@inlined
+@copied
 def fetch_row(data, indices, first, last):
     """Bring a row that lies anywhere into the cache."""
     for k in range(first, last, LINE):
@@ -127,7 +127,7 @@ def fetch_cells(indices, k, state, many):
             prefetch(state, column * np.uint64(state.shape[1]) + cell + c)
 
 
-@inlined
+@copied
 def add_loss(total, product, cost, factor, weight):
     """The running loss with a row's added: a sum, and a product whose logarithm belongs to it."""
     total += cost * weight
@@ -140,7 +140,7 @@ def add_loss(total, product, cost, factor, weight):
     return total, product
 
 
-@inlined
+@copied
 def row_reach(optimizer, eta, bias_eta, sqnorm, norm, steps):
     """How far a step moves the score of its row for each unit of the gradient. Where coordinates
     have rates of their own, which past gradients hold back, the first steps alone need care.
@@ -178,7 +178,7 @@ def update_row(data, indices, first, last, state, optimizer, penalty, lazy, kept
         )
 
 
-@inlined
+@copied
 def update_intercept(bias, optimizer, lazy, output, s, eta):
     """Update an intercept by the raw gradient `s`."""
     weight = current_weight(optimizer, bias, FREE, output, lazy)
@@ -342,8 +342,8 @@ def learn_many(rows, span, cells, loss, penalty, optimizer, learning_rate, clock
             s, cost, factor = gradient_and_log_terms(loss, score, wanted[low + c])
             costs[0, c], costs[1, c] = add_loss(costs[0, c], costs[1, c], cost, factor, weight)
             eta = step_size(learning_rate, t, cost + math.log(factor), sqnorm)
-            steps = step_scaling * eta, intercept * intercept_ratio * eta
-            reach = row_reach(optimizer, *steps, sqnorm, stats[0], t)
+            bias_eta = intercept * intercept_ratio * eta
+            reach = row_reach(optimizer, step_scaling * eta, bias_eta, sqnorm, stats[0], t)
             s = weight * implicit_gradient(loss, score, wanted[low + c], weight * reach, s)
             slopes[c] = s
             rate = (

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import helper, inlined, prefetch
+from tamis.numerics.numba import copied, helper, inlined, prefetch
 from tamis.solvers.first_order.loop import (
     EIGHT,
     INTERCEPT_STEP_RATIO,
@@ -93,7 +93,7 @@ def clock_of(penalty, optimizer, learning_rate, lazy, stats, form):
     return Clock(alpha * lazy[2], optimizer.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
 
 
-@inlined
+@copied
 def row_reach(clock, form, sqnorm):
     """How far a step moves the score of its row for each unit of the slope; of the first row, whose
     step is not known, a unit.

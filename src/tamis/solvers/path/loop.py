@@ -100,16 +100,14 @@ def dual_blocks(gradient, starts, weights, l1_weights, penalty, many):
 
 
 @compiled
-def conjugate_and_dual(gradient, starts, weights, l1_weights, penalty, many):
-    """Conjugate of the penalty at a stacked slope, and its `dual_blocks`."""
-    total, largest = 0.0, 0.0
+def conjugate_blocks(gradient, starts, weights, l1_weights, penalty, many):
+    """Conjugate of the penalty at a stacked slope."""
+    total = 0.0
     for g in range(np.uint64(weights.shape[0])):
         if weights[g] > 0.0 or l1_weights[g] > 0.0:
             low, high = starts[g] * many, starts[g + ONE] * many
             total += conjugate(penalty, gradient[low:high], weights[g], l1_weights[g])
-            dual = dual_scale(penalty, gradient[low:high], weights[g], l1_weights[g])
-            largest = max(largest, dual)
-    return total, largest
+    return total
 
 
 @compiled

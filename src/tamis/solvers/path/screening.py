@@ -6,8 +6,9 @@ import numpy as np
 
 from tamis.solvers.path.inner.models import parts_of
 from tamis.solvers.path.loop import (
-    conjugate_and_dual,
+    conjugate_blocks,
     distance_blocks,
+    dual_blocks,
     excess_blocks,
     value_blocks,
     weigh_blocks,
@@ -77,13 +78,16 @@ def look(problem: Problem, penalty, done: float, deviance: float, w, bias, score
     thresholds = hasattr(penalty, "soft_threshold")
     dual, gap, violation = -np.inf, np.inf, np.inf
     if problem.certified:
-        conjugate, reach = conjugate_and_dual(stacked, *parts, penalty, many)
-        # Of a norm it is 0 up to alpha, but for rounding, and inf beyond: slopes are shrunk.
-        norm = conjugate in (0.0, np.inf) and reach > 0.0
-        shrink = min(1.0, penalty.alpha / reach) if norm else 1.0
+        reach = dual_blocks(stacked, *parts, penalty, many)
+        # The conjugate is 0 where all blocks stay 0. Beyond, that of a norm is inf: slopes are
+        # shrunk.
+        shrink, conjugate = 1.0, 0.0
+        if reach > penalty.alpha:
+            norm = hasattr(penalty, "is_norm") and penalty.is_norm()
+            conjugate = np.inf if norm else conjugate_blocks(stacked, *parts, penalty, many)
+            if conjugate in (0.0, np.inf):
+                shrink, conjugate = penalty.alpha / reach, 0.0
         feasible = shrink * stacked
-        if shrink < 1.0:
-            conjugate, _ = conjugate_and_dual(feasible, *parts, penalty, many)
         dual = smooth.dual(shrink * slopes) - conjugate
         gap = max(objective - dual, 0.0) + _free_slack(problem, penalty, w, slope)
         if thresholds and np.isfinite(smooth.lipschitz) and done < gap <= NEAR * deviance:

@@ -7,7 +7,7 @@ import numpy as np
 from tamis.solvers.path.inner.fista import fista
 from tamis.solvers.path.inner.models import parts_of
 from tamis.solvers.path.inner.newton import JOINT, LARGEST, newton, shares_gram
-from tamis.solvers.path.loop import Blocks, conjugate_and_dual, dual_blocks
+from tamis.solvers.path.loop import Blocks, dual_blocks
 from tamis.solvers.path.problem import Outcome, Problem, part_blocks, penalised, used
 from tamis.solvers.path.screening import ROUNDING, Look, look, null_deviance, seen
 
@@ -34,8 +34,7 @@ def largest_alpha(problem: Problem, penalty) -> float:
         w, bias, scores = _inner(problem, penalty, free, w, bias, 1e-10, scores, slope)
         bias, scores, _, slope = seen(problem, w, bias, scores)
     many = np.uint64(problem.design.outputs)
-    given = (slope.ravel(), *parts_of(problem.blocks), penalty, many)
-    reach = conjugate_and_dual(*given)[1] if problem.certified else dual_blocks(*given)
+    reach = dual_blocks(slope.ravel(), *parts_of(problem.blocks), penalty, many)
     return float(reach) / penalty.alpha
 
 

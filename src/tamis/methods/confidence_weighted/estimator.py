@@ -126,7 +126,7 @@ class SecondOrder(Margins, Stream):
                 f"{type(self).__name__}: the mean of several paths has no variances. Look at each "
                 "of `paths_`."
             )
-        scores, variances = engine.look(rows)
+        scores, variances = engine.score_with_variance(rows)
         shape = self._targets.decision
         return shape(scores), shape(variances)
 

@@ -48,16 +48,16 @@ class TaskEngine(GroupEngine):
         """The engine with more tasks, their weights 0."""
         other, more = copy(self), count * self.width
         sources = [*range(self.outputs), *[-1] * more]
-        super(TaskEngine, other)._regroup(sources, np.ones(self.outputs + more))
+        super(TaskEngine, other)._set_outputs(sources, np.ones(self.outputs + more))
         other.totals = np.r_[self.totals[:-1], np.zeros(count), self.totals[-1]]
         return other
 
-    def _regroup(self, sources, signs) -> None:
+    def _set_outputs(self, sources, signs) -> None:
         """New outputs of every task."""
         tasks, old = self.tasks, self.width
         self.width = len(sources)
         every = [q * old + s if s >= 0 else -1 for q in range(tasks) for s in sources]
-        super()._regroup(every, np.tile(signs, tasks))
+        super()._set_outputs(every, np.tile(signs, tasks))
 
     def _form(self) -> Form:
         share = 1.0 if self.protocol == ROUNDS else 1.0 / self.tasks

@@ -134,7 +134,7 @@ class GroupEngine(Engine):
         if len(self.squares) != (len(self.prices) if self.quick else 0):
             raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
-    def _walk(self, rows, coded: EncodedTargets, weights, span):
+    def _learn_span(self, rows, coded: EncodedTargets, weights, span):
         self._walked(learn_groups, rows, coded, weights, span)
 
     def _walked(self, walk, rows: Csr, *given) -> None:
@@ -178,9 +178,9 @@ class GroupEngine(Engine):
         cells = np.flatnonzero(weights)
         return len(cells), cells, weights[cells]
 
-    def _regroup(self, sources, signs) -> None:
+    def _set_outputs(self, sources, signs) -> None:
         """As in `Engine`; the blocks then reach over the new outputs."""
-        super()._regroup(sources, signs)
+        super()._set_outputs(sources, signs)
         self.renew()
 
     def constants(self) -> tuple[float, float]:  # type: ignore[override]

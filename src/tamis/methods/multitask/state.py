@@ -11,8 +11,8 @@ import numpy as np
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.state import BLOCK
-from tamis.solvers.online_groups.loop import Form
-from tamis.solvers.online_groups.loop_walks import learn_rounds
+from tamis.solvers.online_groups.loop import GroupOptions
+from tamis.solvers.online_groups.loop_passes import learn_rounds
 from tamis.solvers.online_groups.state import GroupEngine
 from tamis.solvers.path.loop import Blocks
 from tamis.system.schema import array, size
@@ -59,9 +59,9 @@ class TaskEngine(GroupEngine):
         every = [q * old + s if s >= 0 else -1 for q in range(tasks) for s in sources]
         super()._set_outputs(every, np.tile(signs, tasks))
 
-    def _form(self) -> Form:
+    def _options(self) -> GroupOptions:
         share = 1.0 if self.protocol == ROUNDS else 1.0 / self.tasks
-        return super()._form()._replace(share=share, width=float(self.width))
+        return super()._options()._replace(share=share, width=float(self.width))
 
     def learn(
         self, rows: Csr, coded: EncodedTargets, weights, key: int = 0, n_jobs: int = 1, tell=None
@@ -74,7 +74,7 @@ class TaskEngine(GroupEngine):
         order = self._order(coded.tasks, weights, key)
         for start in range(0, len(order), BLOCK):
             part = order[start : start + BLOCK]
-            self._walked(learn_rounds, rows, coded, weights, part)
+            self._run_loop(learn_rounds, rows, coded, weights, part)
             if tell is not None:
                 tell(rows.n_rows * len(part) // len(order))
 

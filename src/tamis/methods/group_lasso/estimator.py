@@ -30,10 +30,10 @@ from tamis.base.targets import Targets
 from tamis.base.validation import take_offset
 from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.path.design import Design
-from tamis.solvers.path.inner.models import GramStore
+from tamis.solvers.path.inner.models import GramCache
 from tamis.solvers.path.loop import Blocks
-from tamis.solvers.path.path import shown_path, solve_path, take_alphas
-from tamis.solvers.path.problem import Outcome, Problem, used
+from tamis.solvers.path.path import path_arrays, solve_path, take_alphas
+from tamis.solvers.path.problem import Outcome, Problem, nonzero_blocks
 from tamis.system.schema import apart, indices, listing
 
 
@@ -90,7 +90,7 @@ class GroupedColumns(BlockModel):
         smooth = bind_loss(self._loss(), targets, taken.columns, weights, offset)
         blocks = blocks_of(self, taken.rows.shape[1])
         return targets, Problem(
-            design, smooth, blocks, self.fit_intercept, self.solver, GramStore()
+            design, smooth, blocks, self.fit_intercept, self.solver, GramCache()
         )
 
     def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
@@ -99,7 +99,7 @@ class GroupedColumns(BlockModel):
         groups = [members[first:last] for first, last in pairwise(starts.tolist())]
         found |= {
             "feature_groups_": groups,
-            "group_support_": np.flatnonzero(used(blocks, outcome.w)),
+            "group_support_": np.flatnonzero(nonzero_blocks(blocks, outcome.w)),
         }
         super()._show(targets, problem, outcome, **found)
 
@@ -134,7 +134,7 @@ class GroupedColumns(BlockModel):
         _, problem, penalty = model._problem_and_penalty(taken, offset=offset)
         given = take_alphas(alphas, problem, penalty)
         outcomes = solve_path(problem, penalty, given, self.tol, self.max_iter)
-        return shown_path(problem, given, outcomes)
+        return path_arrays(problem, given, outcomes)
 
 
 @estimator(kw_only=True)
@@ -186,7 +186,7 @@ class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
             return None
         coef = np.atleast_2d(self.coef_).T
         same = coef.shape == (problem.blocks.n_columns, problem.design.outputs)
-        return problem.started(coef, self.intercept_) if same else None
+        return problem.from_coef(coef, self.intercept_) if same else None
 
 
 @estimator(kw_only=True)

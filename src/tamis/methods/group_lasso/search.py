@@ -19,7 +19,7 @@ from tamis.base.splits import make_folds
 from tamis.base.validation import warn_user
 from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights
 from tamis.methods.group_lasso.estimator import GroupedColumns
-from tamis.solvers.path.path import shown_path, solve_path, take_alphas
+from tamis.solvers.path.path import path_arrays, solve_path, take_alphas
 from tamis.solvers.path.problem import Problem
 from tamis.solvers.path.solver import largest_alpha
 from tamis.system.schema import array, figure, number, record
@@ -136,7 +136,7 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
             alpha_=float(alphas[best]),
             alpha_max_=largest,
             best_index_=best,
-            path_=shown_path(problem, alphas, outcomes),
+            path_=path_arrays(problem, alphas, outcomes),
             cv_results_=results,
         )
         if outcomes[best].shortfall > 1.0:
@@ -163,12 +163,16 @@ def held_out_losses(problem: Problem, train, test, *given) -> tuple[list, list]:
     """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength; and how
     far these are from their end.
     """
-    inside, outside, losses = problem.of_rows(train), problem.of_rows(test), []
+    inside, outside, losses = problem.select_rows(train), problem.select_rows(test), []
     outcomes = solve_path(inside, *given)
     for outcome in outcomes:
         coef = problem.blocks.gathered(outcome.w)
-        bias = outcome.bias - inside.design.shift(coef) + outside.design.shift(coef)
-        scores = outside.design.scores(coef) + outside.design.level(bias)
+        bias = (
+            outcome.bias
+            - inside.design.intercept_shift(coef)
+            + outside.design.intercept_shift(coef)
+        )
+        scores = outside.design.scores(coef) + outside.design.intercept_scores(bias)
         losses.append(outside.smooth.value(scores))
     return losses, [outcome.shortfall for outcome in outcomes]
 

@@ -24,8 +24,8 @@ from tamis.methods.multitask.blocks import MEANINGS, PENALTIES, L1Weight, TaskPe
 from tamis.methods.multitask.labels import TaskTargets, of_rows
 from tamis.methods.multitask.offsets import OffsetClassesByTask, OffsetNumbersByTask
 from tamis.solvers.path.design import TaskDesign
-from tamis.solvers.path.inner.models import GramStore
-from tamis.solvers.path.loop import Blocks, score_own
+from tamis.solvers.path.inner.models import GramCache
+from tamis.solvers.path.loop import Blocks, score_by_task
 from tamis.solvers.path.problem import Problem
 from tamis.system.schema import array, one_of
 
@@ -122,7 +122,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
             offset = take_offset(offset, taken.given)[taken.kept]
         smooth = bind_loss(self._loss(), taken.targets, taken.columns, weights, offset)
         blocks = self._blocks(rows.n_features)
-        return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramStore())
+        return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramCache())
 
     def _intercepts(self, targets, intercept):
         return targets.shaped_intercepts(intercept)
@@ -139,7 +139,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
             raise half_fitted(self)
         weights = np.ascontiguousarray(np.reshape(coef, (every, -1)).T)
         scores = np.empty((rows.n_rows, targets.outputs))
-        score_own(*rows[:3], codes, weights, scores)
+        score_by_task(*rows[:3], codes, weights, scores)
         return scores + np.reshape(intercept, shape)[codes]
 
 

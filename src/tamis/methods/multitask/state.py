@@ -60,8 +60,8 @@ class TaskEngine(GroupEngine):
         super()._set_outputs(every, np.tile(signs, tasks))
 
     def _options(self) -> GroupOptions:
-        share = 1.0 if self.protocol == ROUNDS else 1.0 / self.tasks
-        return super()._options()._replace(share=share, width=float(self.width))
+        fraction = 1.0 if self.protocol == ROUNDS else 1.0 / self.tasks
+        return super()._options()._replace(alpha_fraction=fraction, task_outputs=float(self.width))
 
     def learn(
         self, rows: Csr, coded: EncodedTargets, weights, key: int = 0, n_jobs: int = 1, tell=None

@@ -165,7 +165,9 @@ class Design:
         return np.sqrt(np.maximum(np.asarray(square).ravel() - self.means**2, 0.0))
 
     def intercept_shift(self, w: np.ndarray) -> np.ndarray:
-        """Return the intercept for centred columns minus the intercept for the columns themselves."""
+        """Return the intercept for centred columns minus the intercept for the columns
+        themselves.
+        """
         return self.means @ w
 
     def select_columns(self, columns: np.ndarray) -> "Design":

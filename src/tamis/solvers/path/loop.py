@@ -150,7 +150,9 @@ def support_derivatives(
 
 @compiled
 def distance_blocks(w, gradient, starts, weights, l1_weights, penalty, n_outputs):
-    """Return the largest distance of a block to its subdifferential; it is 0 exactly at an optimum."""
+    """Return the largest distance of a block to its subdifferential, which is 0 exactly at an
+    optimum.
+    """
     largest = 0.0
     for g in range(np.uint64(weights.shape[0])):
         low, high = starts[g] * n_outputs, starts[g + ONE] * n_outputs

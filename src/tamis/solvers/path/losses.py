@@ -207,7 +207,9 @@ class Softmax:
         return self.value(scores)
 
     def center(self, design, scores, bias) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best intercepts for scores that contain the present ones, and the new scores."""
+        """Return the best intercepts for scores that contain the present ones, and the new
+        scores.
+        """
         for _ in range(100):
             probabilities = softmax(scores)
             gradient = design.sum_by_output(self.weights[:, None] * (probabilities - self.one_hot))

@@ -12,7 +12,9 @@ MIN_ALPHA_RATIO, MIN_ALPHA_RATIO_WIDE = 0.01, 0.05
 
 
 def alpha_grid(largest: float, n_alphas: int, is_wide: bool) -> np.ndarray:
-    """Return strengths from the largest down, in geometric progression; from 1 if the largest is 0."""
+    """Return strengths from the largest down, in geometric progression; from 1 if the
+    largest is 0.
+    """
     largest = largest if largest > 0.0 else 1.0
     if n_alphas == 1:
         return np.array([largest])
@@ -22,7 +24,9 @@ def alpha_grid(largest: float, n_alphas: int, is_wide: bool) -> np.ndarray:
 
 
 def take_alphas(alphas, problem: Problem, penalty) -> np.ndarray:
-    """Return strengths in decreasing order: the given ones or, for a number, a grid of that length."""
+    """Return strengths in decreasing order: the given ones or, for a number, a grid of that
+    length.
+    """
     if isinstance(alphas, Integral):
         is_wide = problem.design.n_rows < problem.blocks.n_columns
         largest = largest_alpha(problem, penalty)

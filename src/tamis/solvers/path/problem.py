@@ -113,7 +113,7 @@ def select_blocks(
 
 
 def gap_obstacles(smooth: RowLosses | Softmax, penalty) -> list[str]:
-    """Return the reasons why there is no duality gap: methods that the loss or the penalty lacks."""
+    """Return the reasons why there is no duality gap: methods that loss or penalty lack."""
     requirements = [(penalty, name) for name in ("conjugate", "dual_scale")]
     requirements += [(smooth.loss, "conjugate")] if isinstance(smooth, RowLosses) else []
     return [f"{term!r} has no {name}" for term, name in requirements if not hasattr(term, name)]

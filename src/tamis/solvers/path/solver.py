@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.solvers.path.inner.fista import fista
 from tamis.solvers.path.inner.models import block_arrays
-from tamis.solvers.path.inner.proximal_newton import (
+from tamis.solvers.path.inner.newton import (
     MAX_GRAM_COORDS,
     MAX_JOINT_COORDS,
     proximal_newton,
@@ -23,11 +23,11 @@ from tamis.solvers.path.screening import (
 )
 
 MIN_WORKING_SET = 10  # blocks in the first working set
-# At most 1 of so many blocks joins a working set at once or, for a quadratic loss, blocks of half as
-# many coordinates as there are rows.
+# At most 1 of so many blocks joins a working set at once or, for a quadratic loss, blocks of half
+# as many coordinates as there are rows.
 GROWTH_DIVISOR = 10
 FISTA_ITERATIONS = 200  # iterations of FISTA between two evaluations of all columns
-# Iterations in a row that reduce the gap by less than 1 %; each solves its working set more exactly.
+# Iterations in a row that reduce the gap by less than 1 %; each has a smaller inner tolerance.
 MAX_STALLED_ITERATIONS = 10
 
 

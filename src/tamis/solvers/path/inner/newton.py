@@ -6,8 +6,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from tamis.solvers.path.inner.is_quadratic import solve_quadratic
 from tamis.solvers.path.inner.models import DenseModel, GramModel, SparseModel, block_arrays
+from tamis.solvers.path.inner.quadratic import solve_quadratic
 from tamis.solvers.path.loop import Blocks, distance_blocks, value_blocks
 
 MAX_GRAM_COORDS = 4000  # coordinates up to which a Gram matrix is computed
@@ -230,7 +230,9 @@ def shares_gram(problem) -> bool:
 
 
 def _joint_gram(problem, set_design, set_blocks: Blocks, scores) -> np.ndarray:
-    """Return the Hessian of all coordinates and outputs together, with the intercepts eliminated."""
+    """Return the Hessian of all coordinates and outputs together, with the intercepts
+    eliminated.
+    """
     outputs, members = set_design.outputs, set_blocks.members.astype(np.int64)
     gram, intercept_hessian = np.zeros((len(members), outputs) * 2), np.zeros((outputs, outputs))
     cross_hessian = np.zeros((len(members), outputs, outputs))

@@ -84,7 +84,7 @@ class Engine:
         "lazy": LAZY_STATE_SCHEMA,
         "bias_lazy": LAZY_STATE_SCHEMA,
         "stats": floats(3, least=0.0),
-        "penalties_from": None,
+        "penalty_params": None,
     }
     # The estimator's parameters that `column_penalties` was computed from.
     penalty_params: tuple = (None, None)

@@ -41,7 +41,7 @@ def proximal_newton(
     arrays, n_outputs = block_arrays(set_blocks), np.uint64(w.shape[1])
     # A single step needs no copy of the columns.
     uses_full_design = smooth.is_quadratic and design.shares_rows
-    set_design = design if uses_full_design else design.set_design(columns)
+    set_design = design if uses_full_design else design.select_columns(columns)
     for step in range(MAX_NEWTON_STEPS):
         if step:
             w_gradient = set_blocks.stacked(

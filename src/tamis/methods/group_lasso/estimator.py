@@ -28,7 +28,7 @@ from tamis.base.parameters import (
 )
 from tamis.base.targets import Targets
 from tamis.base.validation import take_offset
-from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.group_lasso.group_parameters import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.path.design import Design
 from tamis.solvers.path.inner.models import GramCache
 from tamis.solvers.path.loop import Blocks

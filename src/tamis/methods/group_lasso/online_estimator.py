@@ -10,7 +10,7 @@ from tamis.base.estimators.group_stream import OnlineBlocks, Strength
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import HeldOut
 from tamis.base.parameters import TermLike, estimator, loss_parameter
-from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.group_lasso.group_parameters import GroupsOf, GroupWeights, blocks_of
 
 
 @estimator

@@ -17,7 +17,7 @@ from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, par
 from tamis.base.scores import one_standard_error_of_folds
 from tamis.base.splits import make_folds
 from tamis.base.validation import warn_user
-from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights
+from tamis.methods.group_lasso.group_parameters import GroupsOf, GroupWeights
 from tamis.methods.group_lasso.estimator import GroupedColumns
 from tamis.solvers.path.path import path_arrays, solve_path, take_alphas
 from tamis.solvers.path.problem import Problem

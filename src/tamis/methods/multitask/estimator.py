@@ -20,9 +20,9 @@ from tamis.base.estimators.regressor import Regressor
 from tamis.base.feature_groups import take_groups
 from tamis.base.parameters import TERM, TermLike, estimator, parameter
 from tamis.base.validation import half_fitted, take_matrix, take_offset
-from tamis.methods.multitask.blocks import MEANINGS, PENALTIES, L1Weight, TaskPenalty, blocks_of
-from tamis.methods.multitask.labels import TaskTargets, of_rows
-from tamis.methods.multitask.offsets import OffsetClassesByTask, OffsetNumbersByTask
+from tamis.methods.multitask.task_penalties import MEANINGS, PENALTIES, L1Weight, TaskPenalty, blocks_of
+from tamis.methods.multitask.task_targets import TaskTargets, of_rows
+from tamis.methods.multitask.offset_prediction import OffsetClassesByTask, OffsetNumbersByTask
 from tamis.solvers.path.design import TaskDesign
 from tamis.solvers.path.inner.models import GramCache
 from tamis.solvers.path.loop import Blocks, score_by_task

@@ -5,7 +5,7 @@ from typing import ClassVar
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import TermLike, estimator, loss_parameter
-from tamis.methods.multitask.answers import ClassesByTask, NumbersByTask
+from tamis.methods.multitask.prediction import ClassesByTask, NumbersByTask
 from tamis.methods.multitask.stream import TaskBlocks, TaskClassStream, TaskNumberStream
 
 

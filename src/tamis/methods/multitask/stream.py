@@ -12,8 +12,8 @@ from tamis.base.estimators.group_stream import GroupModel, OnlineBlocks, Strengt
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
 from tamis.base.validation import half_fitted
-from tamis.methods.multitask.blocks import L1Weight, TaskPenalty, blocks_of, prices
-from tamis.methods.multitask.labels import TaskTargets, first_ones, of_rows, take_labels
+from tamis.methods.multitask.task_penalties import L1Weight, TaskPenalty, blocks_of, prices
+from tamis.methods.multitask.task_targets import TaskTargets, first_ones, of_rows, take_labels
 from tamis.methods.multitask.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine
 from tamis.system.schema import part
 from tamis.system.threads import locked

@@ -1,54 +1,20 @@
-"""What models of several tasks take and answer: fit, predictions and scores by task."""
-
-from typing import ClassVar
+"""What batch models of several tasks take and answer whose scores may have an offset."""
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.estimators.classifier import gives_probabilities, targets_of
-from tamis.base.estimators.explaining import Predictor
-from tamis.methods.multitask.labels import TaskTargets, take_labels
-from tamis.system.schema import early, part
+from tamis.base.estimators.classifier import gives_probabilities
+from tamis.base.estimators.offsets import OffsetMixin
+from tamis.methods.multitask.prediction import ByTask
+from tamis.methods.multitask.task_targets import take_labels
 from tamis.system.threads import locked
 
 
-class ByTask(Predictor):
-    """Models of several tasks."""
-
-    _contents: ClassVar[dict] = {
-        "_targets": early(part(TaskTargets, "outputs", "targets", "tasks"))
-    }
-
-    @property
-    def tasks_(self):
-        """Labels of the tasks, in the order in which they came."""
-        return targets_of(self, "tasks_").tasks
-
-    def explain(self, X, task=None):
-        """Say where the scores of the rows come from, each by its task: the intercept, and what
-        each kept feature adds.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        explanations : Explanations
-            ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
-            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
-        """
-        return self._explained(X, task)
-
-
-class ClassesByTask(ByTask):
-    """Classifiers of several tasks."""
+class OffsetClassesByTask(OffsetMixin, ByTask):
+    """Classifiers of several tasks whose scores may have an offset."""
 
     @locked
-    def fit(self, X, y, task=None, sample_weight=None):
+    def fit(self, X, y, task=None, sample_weight=None, offset=None):
         """Learn from all rows of all tasks.
 
         Parameters
@@ -61,14 +27,17 @@ class ClassesByTask(ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task))
+        return self._fit(X, y, sample_weight, task=take_labels(task), offset=offset)
 
-    def score(self, X, y, task=None, sample_weight=None):
+    def score(self, X, y, task=None, sample_weight=None, offset=None):
         """Share of right classes.
 
         Parameters
@@ -81,6 +50,9 @@ class ClassesByTask(ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
@@ -88,9 +60,9 @@ class ClassesByTask(ByTask):
         """
         from sklearn.metrics import accuracy_score  # 50 ms that no fit needs
 
-        return accuracy_score(y, self.predict(X, task), sample_weight=sample_weight)
+        return accuracy_score(y, self.predict(X, task, offset), sample_weight=sample_weight)
 
-    def predict(self, X, task=None):
+    def predict(self, X, task=None, offset=None):
         """Classes of the rows, each by its task.
 
         Parameters
@@ -99,15 +71,18 @@ class ClassesByTask(ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
-        targets, scores = self._scored(X, task)
+        targets, scores = self._offset_scores(X, offset, task)
         return targets.predict(scores)
 
-    def decision_function(self, X, task=None):
+    def decision_function(self, X, task=None, offset=None):
         """Scores of the rows, each by its task.
 
         Parameters
@@ -116,17 +91,20 @@ class ClassesByTask(ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One column for two classes; positive speaks for ``classes_[1]``.
         """
-        targets, scores = self._scored(X, task)
+        targets, scores = self._offset_scores(X, offset, task)
         return targets.decision(scores)
 
     @available_if(gives_probabilities)
-    def predict_proba(self, X, task=None):
+    def predict_proba(self, X, task=None, offset=None):
         """Probabilities of the classes, each by its task, for a loss with an inverse link
         (``loss="logistic"``).
 
@@ -136,15 +114,18 @@ class ClassesByTask(ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        return self._probabilities(*self._scored(X, task))
+        return self._probabilities(*self._offset_scores(X, offset, task))
 
     @available_if(gives_probabilities)
-    def predict_log_proba(self, X, task=None):
+    def predict_log_proba(self, X, task=None, offset=None):
         """Logarithms of `predict_proba`.
 
         Parameters
@@ -153,20 +134,23 @@ class ClassesByTask(ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, task))
+            return np.log(self.predict_proba(X, task, offset))
 
 
-class NumbersByTask(ByTask):
-    """Regressors of several tasks."""
+class OffsetNumbersByTask(OffsetMixin, ByTask):
+    """Regressors of several tasks whose scores may have an offset."""
 
     @locked
-    def fit(self, X, y, task=None, sample_weight=None):
+    def fit(self, X, y, task=None, sample_weight=None, offset=None):
         """Learn from all rows of all tasks.
 
         Parameters
@@ -179,14 +163,17 @@ class NumbersByTask(ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task))
+        return self._fit(X, y, sample_weight, task=take_labels(task), offset=offset)
 
-    def predict(self, X, task=None):
+    def predict(self, X, task=None, offset=None):
         """Predictions for the rows, each by its task.
 
         Parameters
@@ -195,15 +182,18 @@ class NumbersByTask(ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        targets, scores = self._scored(X, task)
+        targets, scores = self._offset_scores(X, offset, task)
         return targets.predict(self._means(scores))
 
-    def score(self, X, y, task=None, sample_weight=None):
+    def score(self, X, y, task=None, sample_weight=None, offset=None):
         """Coefficient of determination; of a loss with an inverse link the share of deviance
         explained, beside the best constant.
 
@@ -217,6 +207,9 @@ class NumbersByTask(ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
 
         Returns
         -------
@@ -224,7 +217,8 @@ class NumbersByTask(ByTask):
         """
         loss = self._row_loss()
         if hasattr(loss, "inverse_link"):
-            return self._deviance_explained(loss, self._scored(X, task)[1], y, sample_weight)
+            scores = self._offset_scores(X, offset, task)[1]
+            return self._deviance_explained(loss, scores, y, sample_weight)
         from sklearn.metrics import r2_score
 
-        return r2_score(y, self.predict(X, task), sample_weight=sample_weight)
+        return r2_score(y, self.predict(X, task, offset), sample_weight=sample_weight)

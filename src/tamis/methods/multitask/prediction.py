@@ -1,20 +1,54 @@
-"""What batch models of several tasks take and answer whose scores may have an offset."""
+"""What models of several tasks take and answer: fit, predictions and scores by task."""
+
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.estimators.classifier import gives_probabilities
-from tamis.base.estimators.offsets import OffsetMixin
-from tamis.methods.multitask.answers import ByTask
-from tamis.methods.multitask.labels import take_labels
+from tamis.base.estimators.classifier import gives_probabilities, targets_of
+from tamis.base.estimators.explaining import Predictor
+from tamis.methods.multitask.task_targets import TaskTargets, take_labels
+from tamis.system.schema import early, part
 from tamis.system.threads import locked
 
 
-class OffsetClassesByTask(OffsetMixin, ByTask):
-    """Classifiers of several tasks whose scores may have an offset."""
+class ByTask(Predictor):
+    """Models of several tasks."""
+
+    _contents: ClassVar[dict] = {
+        "_targets": early(part(TaskTargets, "outputs", "targets", "tasks"))
+    }
+
+    @property
+    def tasks_(self):
+        """Labels of the tasks, in the order in which they came."""
+        return targets_of(self, "tasks_").tasks
+
+    def explain(self, X, task=None):
+        """Say where the scores of the rows come from, each by its task: the intercept, and what
+        each kept feature adds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        explanations : Explanations
+            ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
+            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
+        """
+        return self._explained(X, task)
+
+
+class ClassesByTask(ByTask):
+    """Classifiers of several tasks."""
 
     @locked
-    def fit(self, X, y, task=None, sample_weight=None, offset=None):
+    def fit(self, X, y, task=None, sample_weight=None):
         """Learn from all rows of all tasks.
 
         Parameters
@@ -27,17 +61,14 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task), offset=offset)
+        return self._fit(X, y, sample_weight, task=take_labels(task))
 
-    def score(self, X, y, task=None, sample_weight=None, offset=None):
+    def score(self, X, y, task=None, sample_weight=None):
         """Share of right classes.
 
         Parameters
@@ -50,9 +81,6 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
@@ -60,9 +88,9 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
         """
         from sklearn.metrics import accuracy_score  # 50 ms that no fit needs
 
-        return accuracy_score(y, self.predict(X, task, offset), sample_weight=sample_weight)
+        return accuracy_score(y, self.predict(X, task), sample_weight=sample_weight)
 
-    def predict(self, X, task=None, offset=None):
+    def predict(self, X, task=None):
         """Classes of the rows, each by its task.
 
         Parameters
@@ -71,18 +99,15 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
-        targets, scores = self._offset_scores(X, offset, task)
+        targets, scores = self._scored(X, task)
         return targets.predict(scores)
 
-    def decision_function(self, X, task=None, offset=None):
+    def decision_function(self, X, task=None):
         """Scores of the rows, each by its task.
 
         Parameters
@@ -91,20 +116,17 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One column for two classes; positive speaks for ``classes_[1]``.
         """
-        targets, scores = self._offset_scores(X, offset, task)
+        targets, scores = self._scored(X, task)
         return targets.decision(scores)
 
     @available_if(gives_probabilities)
-    def predict_proba(self, X, task=None, offset=None):
+    def predict_proba(self, X, task=None):
         """Probabilities of the classes, each by its task, for a loss with an inverse link
         (``loss="logistic"``).
 
@@ -114,18 +136,15 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        return self._probabilities(*self._offset_scores(X, offset, task))
+        return self._probabilities(*self._scored(X, task))
 
     @available_if(gives_probabilities)
-    def predict_log_proba(self, X, task=None, offset=None):
+    def predict_log_proba(self, X, task=None):
         """Logarithms of `predict_proba`.
 
         Parameters
@@ -134,23 +153,20 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, task, offset))
+            return np.log(self.predict_proba(X, task))
 
 
-class OffsetNumbersByTask(OffsetMixin, ByTask):
-    """Regressors of several tasks whose scores may have an offset."""
+class NumbersByTask(ByTask):
+    """Regressors of several tasks."""
 
     @locked
-    def fit(self, X, y, task=None, sample_weight=None, offset=None):
+    def fit(self, X, y, task=None, sample_weight=None):
         """Learn from all rows of all tasks.
 
         Parameters
@@ -163,17 +179,14 @@ class OffsetNumbersByTask(OffsetMixin, ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task), offset=offset)
+        return self._fit(X, y, sample_weight, task=take_labels(task))
 
-    def predict(self, X, task=None, offset=None):
+    def predict(self, X, task=None):
         """Predictions for the rows, each by its task.
 
         Parameters
@@ -182,18 +195,15 @@ class OffsetNumbersByTask(OffsetMixin, ByTask):
             Rows.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        targets, scores = self._offset_scores(X, offset, task)
+        targets, scores = self._scored(X, task)
         return targets.predict(self._means(scores))
 
-    def score(self, X, y, task=None, sample_weight=None, offset=None):
+    def score(self, X, y, task=None, sample_weight=None):
         """Coefficient of determination; of a loss with an inverse link the share of deviance
         explained, beside the best constant.
 
@@ -207,9 +217,6 @@ class OffsetNumbersByTask(OffsetMixin, ByTask):
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
-        offset : array-like of shape (n_samples,), default=None
-            A number a row that is added to its score, such as the logarithm of an exposure. A model
-            that was fitted with one needs it to predict, too.
 
         Returns
         -------
@@ -217,8 +224,7 @@ class OffsetNumbersByTask(OffsetMixin, ByTask):
         """
         loss = self._row_loss()
         if hasattr(loss, "inverse_link"):
-            scores = self._offset_scores(X, offset, task)[1]
-            return self._deviance_explained(loss, scores, y, sample_weight)
+            return self._deviance_explained(loss, self._scored(X, task)[1], y, sample_weight)
         from sklearn.metrics import r2_score
 
-        return r2_score(y, self.predict(X, task, offset), sample_weight=sample_weight)
+        return r2_score(y, self.predict(X, task), sample_weight=sample_weight)

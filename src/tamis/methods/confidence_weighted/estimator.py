@@ -55,18 +55,18 @@ class SecondOrder(Margins, Stream):
     _contents: ClassVar[dict] = contents_with_paths(ConfidenceEngine)
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
-            Means of the weights. Made on demand; a regressor with one target has shape
+            Means of the weights. Computed on access; a regressor with one target has shape
             (n_features,).
         variance_ : ndarray of the shape of `coef_`
-            Variances of the weights: the diagonal of the covariance. Made on demand. A feature
-            that no row has changed has the variance of the start.
+            Variances of the weights: the diagonal of the covariance. Computed on access. A feature
+            that no row has changed has its initial variance.
         support_ : ndarray of int
             Indices of the features whose weight is not 0.
         t_ : int
-            Rows seen, over all passes.
+            Number of rows, over all passes.
         history_ : list of dict
-            Per pass: rows seen, mean loss of each row before it was learnt (what its margin lacks
-            to 1), nonzero weights. In a stream, whenever its length doubles.
+            Per pass: number of rows, mean loss of each row before it was learnt (by how much its
+            margin is below 1), nonzero weights. In a stream, whenever its length doubles.
         resolved_params_ : dict
             The constants behind the parameters."""
 
@@ -133,7 +133,7 @@ class SecondOrder(Margins, Stream):
 
     @property
     def variance_(self):
-        """Variances of the weights, in the shape of `coef_`; made on demand."""
+        """Variances of the weights, in the shape of `coef_`; computed on access."""
         return self._targets.shaped(self._fitted("variance_").variances())
 
     @property

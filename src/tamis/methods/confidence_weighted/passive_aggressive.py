@@ -19,9 +19,7 @@ class _PassiveAggressive(SecondOrder):
     """Models with passive-aggressive updates."""
 
     variant: str = parameter(
-        "PA-I",
-        [one_of(*VARIANT_CODES)],
-        "No slack, linear slack, squared slack.",
+        "PA-I", [one_of(*VARIANT_CODES)], "No slack, linear slack, squared slack."
     )
     C: float = parameter(
         1.0,

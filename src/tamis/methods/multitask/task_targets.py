@@ -1,4 +1,4 @@
-"""Tasks of rows: their labels, coded once, and targets that know them."""
+"""Labels of tasks as codes, and targets of rows that each belong to a task."""
 
 from typing import Any, ClassVar
 
@@ -12,31 +12,32 @@ from tamis.system.schema import labels, one_of, part
 NO_LABELS = np.zeros(0, dtype=np.int64)
 
 
-def take_labels(task) -> np.ndarray | None:
-    """Label of each row's task, numbers or words; None where there is one task."""
+def validate_task_labels(task) -> np.ndarray | None:
+    """Return the label of each row's task, numbers or strings; None if there is one task."""
     if task is None:
         return None
-    found = column_or_1d(np.asarray(task))
-    if found.dtype.kind == "O":
-        words = not all(isinstance(value, int | float) for value in found)
-        found = np.array([str(value) for value in found]) if words else found.astype(float)
-    if found.dtype.kind == "f" and np.isnan(found).any():
+    labels = column_or_1d(np.asarray(task))
+    if labels.dtype.kind == "O":
+        has_words = not all(isinstance(value, int | float) for value in labels)
+        labels = np.array([str(value) for value in labels]) if has_words else labels.astype(float)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("task holds nan; every row needs a task.")
-    return found
+    return labels
 
 
-def of_rows(found: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """As many labels as rows; 0 for all where there is one task."""
-    if found is None:
+def labels_of_rows(labels: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Return one label a row; 0 for all rows if there is one task."""
+    if labels is None:
         return np.zeros(n_rows, dtype=np.int64)
-    if len(found) != n_rows:
-        raise ValueError(f"task has {len(found)} entries for {n_rows} rows; pass one a row.")
-    return found
+    if len(labels) != n_rows:
+        raise ValueError(f"task has {len(labels)} entries for {n_rows} rows; pass one a row.")
+    return labels
 
 
 class TaskTargets:
-    """Targets of rows that each belong to a task: `inside`, the same in all tasks, and the labels
-    of the tasks in the order in which they came. It answers as those inside do.
+    """Targets of rows that each belong to a task: `inside`, the targets that all tasks share, and
+    the labels of the tasks in the order of their first rows. Other attributes are those of
+    `inside`.
     """
 
     _contents: ClassVar[dict] = {
@@ -51,81 +52,84 @@ class TaskTargets:
         self.tasks = tasks
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("inside", "tasks"):  # before it is made, as when it is unpickled
+        if name in ("inside", "tasks"):  # before __init__, as in unpickling
             raise AttributeError(name)
         return getattr(self.inside, name)
 
     @classmethod
     def of(
-        cls, inside: Targets, found: np.ndarray, known: "TaskTargets | None" = None
+        cls, inside: Targets, row_labels: np.ndarray, old_targets: "TaskTargets | None" = None
     ) -> tuple["TaskTargets", np.ndarray]:
-        """The targets, those `known` with the tasks that the labels add, and each row's number."""
-        tasks = NO_LABELS if known is None else known.tasks
-        new = first_ones(found, tasks)
-        if len(new) and len(tasks) and _mixed(new, tasks):
+        """Return the targets, with the tasks of `old_targets` and those that the labels add, and
+        the code of each row's task.
+        """
+        tasks = NO_LABELS if old_targets is None else old_targets.tasks
+        added = new_labels(row_labels, tasks)
+        if len(added) and len(tasks) and _mixes_kinds(added, tasks):
             raise ValueError(
-                f"task {new.tolist()[0]!r} is of another kind than the tasks so far, "
+                f"task {added.tolist()[0]!r} is of another kind than the tasks so far, "
                 f"{tasks[:3].tolist()}."
             )
-        if len(new):
-            tasks = np.r_[tasks, new] if len(tasks) else new
-        if known is None or len(new) or inside is not known.inside:
-            known = cls(inside, tasks)
-        return known, known.codes(found)
+        if len(added):
+            tasks = np.r_[tasks, added] if len(tasks) else added
+        if old_targets is None or len(added) or inside is not old_targets.inside:
+            old_targets = cls(inside, tasks)
+        return old_targets, old_targets.codes(row_labels)
 
-    def codes(self, found: np.ndarray, name: str = "model") -> np.ndarray:
-        """Number of each row's task, as loops read it; an unknown one is refused."""
+    def codes(self, row_labels: np.ndarray, name: str = "model") -> np.ndarray:
+        """Return the code of each row's task; an unknown task raises an error."""
         order = np.argsort(self.tasks)
-        places = np.searchsorted(self.tasks, found, sorter=order)
-        codes = order[np.minimum(places, len(order) - 1)]
-        if not np.array_equal(self.tasks[codes], found):
-            bad = found[self.tasks[codes] != found].tolist()[0]
+        positions = np.searchsorted(self.tasks, row_labels, sorter=order)
+        codes = order[np.minimum(positions, len(order) - 1)]
+        if not np.array_equal(self.tasks[codes], row_labels):
+            unknown = row_labels[self.tasks[codes] != row_labels].tolist()[0]
             raise ValueError(
-                f"task {bad!r} is unknown; the tasks of this {name} are {self.tasks[:10].tolist()}."
+                f"task {unknown!r} is unknown; the tasks of this {name} are "
+                f"{self.tasks[:10].tolist()}."
             )
         return frozen(codes.astype(np.uint64))
 
-    def asked(self, task, n_rows: int, name: str) -> np.ndarray:
-        """Number of each row's task, where predictions are asked for."""
+    def prediction_codes(self, task, n_rows: int, name: str) -> np.ndarray:
+        """Return the code of each row's task for prediction."""
         if task is None and len(self.tasks) > 1:
             raise ValueError(f"{name} knows {len(self.tasks)} tasks; pass task, one a row.")
         if task is None:
             return frozen(np.zeros(n_rows, dtype=np.uint64))
-        return self.codes(of_rows(take_labels(task), n_rows), name)
+        return self.codes(labels_of_rows(validate_task_labels(task), n_rows), name)
 
-    # ------------------------------------------------------------ what differs from those inside
+    # ------------------------------------------------------------ methods that differ from `inside`
     def moves(self, other: "TaskTargets") -> tuple[Any, Any]:
-        """Where the outputs of every task come from."""
+        """Return where the outputs of every task come from."""
         return self.inside.moves(other.inside)
 
-    def weigh(self, columns, weights, *given, **how) -> tuple["TaskTargets", np.ndarray]:
-        """Row weights times class weights, and the targets with the rows counted."""
-        after, weights = self.inside.weigh(columns, weights, *given, **how)
-        return self if after is self.inside else TaskTargets(after, self.tasks), weights
+    def weigh(self, columns, weights, *args, **options) -> tuple["TaskTargets", np.ndarray]:
+        """Return row weights times class weights, and the targets with the rows counted."""
+        targets, weights = self.inside.weigh(columns, weights, *args, **options)
+        return self if targets is self.inside else TaskTargets(targets, self.tasks), weights
 
     def shaped(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of all outputs of all tasks in the shape of `coef_`."""
+        """Return the weights of all outputs of all tasks in the shape of `coef_`."""
         if len(self.tasks) == 1:
             return self.inside.shaped(weights)
         return weights if self.outputs == 1 else weights.reshape(len(self.tasks), self.outputs, -1)
 
-    def shaped_intercepts(self, intercepts: np.ndarray) -> np.ndarray:
-        """Intercepts in the shape of `intercept_`."""
-        plain = len(self.tasks) == 1 or self.outputs == 1
-        return intercepts if plain else intercepts.reshape(len(self.tasks), -1)
+    def shape_intercepts(self, intercepts: np.ndarray) -> np.ndarray:
+        """Return the intercepts in the shape of `intercept_`."""
+        is_flat = len(self.tasks) == 1 or self.outputs == 1
+        return intercepts if is_flat else intercepts.reshape(len(self.tasks), -1)
 
 
-def first_ones(found: np.ndarray, known: np.ndarray = NO_LABELS) -> np.ndarray:
-    """Labels that are not known yet, in the order in which they come first."""
-    values, first = np.unique(found, return_index=True)
+def new_labels(labels: np.ndarray, known: np.ndarray = NO_LABELS) -> np.ndarray:
+    """Return the labels that are not known yet, in the order of their first rows."""
+    values, first = np.unique(labels, return_index=True)
     values = values[np.argsort(first)]
     if not len(known):
         return values
-    met = set(known.tolist())
-    return values[[value not in met for value in values.tolist()]]
+    known_values = set(known.tolist())
+    return values[[value not in known_values for value in values.tolist()]]
 
 
-def _mixed(new: np.ndarray, known: np.ndarray) -> bool:
-    """Whether words and numbers would stand side by side."""
-    kinds = (new.dtype.kind, known.dtype.kind)
+def _mixes_kinds(added: np.ndarray, known: np.ndarray) -> bool:
+    """Return whether one of two arrays of labels has strings and the other numbers."""
+    kinds = (added.dtype.kind, known.dtype.kind)
     return kinds[0] != kinds[1] and "U" in kinds

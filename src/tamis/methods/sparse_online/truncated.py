@@ -69,12 +69,12 @@ class _TruncatedGradient(ScheduledDescent):
         loss = loss_of(self)
         penalty, auto_alpha = penalty_of(self.gravity, 1.0, self.positive)
         learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
-        priced = float(auto_alpha)  # an explicit gravity is in units of the weights
+        scales_with_eta = float(auto_alpha)  # an explicit gravity is in units of the weights
         burst = float(self.burst)
         optimizer = (
-            Descent(burst, priced)
+            Descent(burst, scales_with_eta)
             if self.theta is None
-            else CappedDescent(burst, float(self.theta), priced)
+            else CappedDescent(burst, float(self.theta), scales_with_eta)
         )
         terms = loss, penalty, optimizer, learning_rate
         return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)

@@ -63,7 +63,7 @@ def solve(
     certified, when no block is farther than sqrt(tol) times the largest strength from its
     subdifferential. It also stops when iterations make no progress, which is rounding, or when
     numbers overflow; then it returns the last finite point. `largest` is the smallest strength
-    whose solution is 0, if it is known; a penalty that is rounding beside it counts as none.
+    whose solution is 0, if it is known; a much smaller penalty counts as none.
     """
     weights = problem.blocks.weights, problem.blocks.l1_weights
     largest = 0.0 if np.isnan(largest) else largest

@@ -301,6 +301,6 @@ def _block_lipschitz(blocks: Blocks, gram: np.ndarray) -> np.ndarray:
 
 
 def _drop_negligible(lipschitz: np.ndarray) -> np.ndarray:
-    """Return Lipschitz constants with 0 for those that are rounding beside the largest."""
+    """Return Lipschitz constants, with 0 for those that are rounding of the largest."""
     min_lipschitz = MIN_CURVATURE_RATIO * max(lipschitz.max(initial=0.0), 1e-300)
     return np.where(lipschitz > min_lipschitz, lipschitz, 0.0)

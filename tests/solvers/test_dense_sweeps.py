@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tamis.solvers.path.inner.models import DenseModel, parts_of
+from tamis.solvers.path.inner.models import DenseModel, block_arrays
 from tamis.solvers.path.inner.quadratic import solve_quadratic
 from tamis.solvers.path.loop import Blocks, distance_blocks, value_blocks
 from tamis.terms.group_penalties import GroupL2, SparseGroup
@@ -41,14 +41,14 @@ def made(alike: float, centred: bool):
 def test_every_sweep_descends_and_keeps_the_residuals(penalty, alike, centred):
     """Also where columns of a block are nearly the same, and bend far more than their mean."""
     columns, model, blocks = made(alike, centred)
-    w, rest, before = np.zeros((len(columns), 1)), model.rest.copy(), np.inf
+    w, old_residuals, before = np.zeros((len(columns), 1)), model.residuals.copy(), np.inf
     everywhere, first = np.arange(len(SIZES), dtype=np.uint64), model.blocks.lipschitz.copy()
     for _ in range(20):
         model.sweep(w, everywhere, penalty, 1)
-        now = model.value(w) + value_blocks(w.ravel(), *parts_of(blocks), penalty, np.uint64(1))
+        now = model.value(w) + value_blocks(w.ravel(), *block_arrays(blocks), penalty, np.uint64(1))
         assert now <= before * (1.0 + 1e-12)
         before = now
-    np.testing.assert_allclose(model.rest, rest + w[:, 0] @ columns, atol=1e-9)
+    np.testing.assert_allclose(model.residuals, old_residuals + w[:, 0] @ columns, atol=1e-9)
     found, starts = model.blocks.lipschitz, blocks.starts.astype(int)
     for g, (low, high) in enumerate(pairwise(starts)):
         block = columns[low:high]
@@ -62,8 +62,8 @@ def test_they_end_at_the_optimum():
     columns, model, blocks = made(1.0, True)
     penalty, w = GroupL2(0.1, 0.0), np.zeros((len(columns), 1))
     assert solve_quadratic(model, w, blocks, penalty, 1e-8)
-    slope = columns @ model.rest / ROWS
-    given = (*parts_of(blocks), penalty, np.uint64(1))
+    slope = columns @ model.residuals / ROWS
+    given = (*block_arrays(blocks), penalty, np.uint64(1))
     assert distance_blocks(w.ravel(), slope, *given) <= 2e-8
 
 

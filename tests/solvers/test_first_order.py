@@ -17,10 +17,13 @@ def test_threads_with_a_share_of_the_outputs_each_leave_the_same_bits(new, avera
     walks = []
     monkeypatch.setattr(
         state.Engine,
-        "_walk_apart",
-        lambda self, *given, walk=state.Engine._walk_apart: (walks.append(1), walk(self, *given)),
+        "_learn_span_on_threads",
+        lambda self, *given, walk=state.Engine._learn_span_on_threads: (
+            walks.append(1),
+            walk(self, *given),
+        ),
     )
-    outputs = 3 * state.SHARE + 5
+    outputs = 3 * state.MIN_OUTPUTS_PER_THREAD + 5
     y = RANDOM.normal(size=(400, outputs))
     y = y if new is FOBOSRegressor else (y > 0).astype(int)
     models = [
@@ -36,7 +39,7 @@ def test_threads_with_a_share_of_the_outputs_each_leave_the_same_bits(new, avera
 
 
 def test_few_outputs_stay_on_one_thread(monkeypatch):
-    monkeypatch.delattr(state.Engine, "_walk_apart")
+    monkeypatch.delattr(state.Engine, "_learn_span_on_threads")
     y = RANDOM.integers(0, 20, 400)
     FTRLClassifier(n_jobs=2, max_iter=1, tol=None).fit(ROWS, y)
 
@@ -63,8 +66,8 @@ def test_the_running_loss_is_the_sum_of_the_losses_of_the_rows(monkeypatch):
 
 
 def test_a_full_product_becomes_a_sum():
-    assert loop.add_loss(1.0, 0.9 * loop.FULL, 0.5, 2.0, 1.0) == pytest.approx(
-        (1.5 + np.log(1.8 * loop.FULL), 1.0)
+    assert loop.add_loss(1.0, 0.9 * loop.MAX_PRODUCT, 0.5, 2.0, 1.0) == pytest.approx(
+        (1.5 + np.log(1.8 * loop.MAX_PRODUCT), 1.0)
     )
     assert loop.add_loss(1.0, 3.0, 0.5, 2.0, 1.0) == (1.5, 6.0)
     assert loop.add_loss(1.0, 3.0, 0.5, 2.0, 2.0) == pytest.approx((2.0 + 2.0 * np.log(2.0), 3.0))

@@ -145,7 +145,7 @@ def test_many_steps_shrink_and_come_back(monkeypatch):
     """More entries than a shrinking period, and far more steps: what was left out is looked at
     again.
     """
-    monkeypatch.setattr(svm, "PATIENCE", 1000)
+    monkeypatch.setattr(svm, "STEPS_PER_ENTRY", 1000)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(300, 5))
     signs = np.where(rows[:, 0] + rng.normal(size=300) > 0, 1.0, -1.0)
@@ -168,8 +168,8 @@ def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
     caps, rows = np.r_[np.full(N, 1.0), np.full(2 * N, cap)], np.r_[np.arange(N), TWICE]
     quick = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
-    monkeypatch.setattr(svm, "leap", lambda *arguments: 100)
-    monkeypatch.setattr(svm, "swap", lambda *arguments: 0)
+    monkeypatch.setattr(svm, "solve_free_entries", lambda *arguments: 100)
+    monkeypatch.setattr(svm, "run_active_set", lambda *arguments: 0)
     slow = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
     assert quick.converged
     assert slow.n_iter > 3 * quick.n_iter
@@ -189,10 +189,8 @@ def test_active_set_steps_alone_end_at_the_optimum(few, kind, steps):
     whether all of them are left at bounds.
     """
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
-    caps, rows = (
-        np.r_[np.full(N, 2.0), np.full(2 * N, 0.3)],
-        np.r_[np.arange(N), TWICE].astype(np.uint64),
-    )
+    caps = np.r_[np.full(N, 2.0), np.full(2 * N, 0.3)]
+    rows = np.r_[np.arange(N), TWICE].astype(np.uint64)
     for seed in range(6):
         directions = np.random.default_rng(seed).normal(size=(N, few))
         kernel = (directions @ directions.T).astype(kind)
@@ -202,9 +200,9 @@ def test_active_set_steps_alone_end_at_the_optimum(few, kind, steps):
         )
         alpha, scores = rough.alpha.copy(), rough.scores.copy()
         entries = svm.Entries(rows, signs, signs * linear, caps)
-        svm.leap(kernel, entries, alpha, scores)
-        svm.swap(kernel, entries, alpha, scores, 1e-6)
-        high, least = svm.extremes(entries, alpha, scores)
+        svm.solve_free_entries(kernel, entries, alpha, scores)
+        svm.run_active_set(kernel, entries, alpha, scores, 1e-6)
+        high, least = svm.gradient_range(entries, alpha, scores)
         assert high - least < 1e-6
         assert ((alpha >= 0) & (alpha <= caps)).all()
         assert abs(signs @ alpha) < 1e-10
@@ -230,10 +228,8 @@ def test_the_stated_gap_is_the_real_one(kind):
         kernel = {"rbf": rbf_kernel(part, gamma=0.1), "cubic": (1.0 + part @ part.T) ** 3}.get(
             kind, part @ part.T
         )[np.ix_(at, at)]
-        signs, caps = (
-            np.where(rng.random(n) > 0.4, 1.0, -1.0),
-            10.0 ** rng.integers(-2, 4) * rng.integers(0, 3, n),
-        )
+        signs = np.where(rng.random(n) > 0.4, 1.0, -1.0)
+        caps = 10.0 ** rng.integers(-2, 4) * rng.integers(0, 3, n)
         for most in (3, 50, 10_000):
             ours = solve_svm(kernel, signs, np.ones(n), caps, tol=1e-4, max_iter=most)
             scores = kernel @ ours.beta + ours.intercept
@@ -257,7 +253,7 @@ def test_active_set_steps_never_lower_the_dual(monkeypatch):
         return 1
 
     monkeypatch.setattr(svm, "exchange", lowers)
-    svm.swap(KERNEL, svm.Entries(rows, SIGNS, SIGNS, CAPS), alpha, scores, 1e-3)
+    svm.run_active_set(KERNEL, svm.Entries(rows, SIGNS, SIGNS, CAPS), alpha, scores, 1e-3)
     assert np.array_equal(alpha, start.alpha)
     assert np.array_equal(scores, start.scores)
 

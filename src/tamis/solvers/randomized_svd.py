@@ -1,9 +1,8 @@
-"""Randomised singular value decomposition of rows that are known by products with them, and how far
-off it is at most.
+"""Randomized singular value decomposition of a linear map, and bounds of its error.
 
-scikit-learn's `randomized_svd` takes arrays alone, so that sparse rows could not be centred. Rows
-that lie in partitions have an order of products of their own (`methods.low_rank_lasso.partitions`),
-since each product is a pass over all of them; Lanczos' method and the bounds are these.
+scikit-learn's `randomized_svd` takes only arrays, so that it cannot centre sparse rows. Rows in
+partitions (`methods.low_rank_lasso.partitions`) order the products differently, since each product
+is a pass over all rows; they share Lanczos' method and the bounds of this file.
 """
 
 import math
@@ -17,9 +16,10 @@ from tamis.system.memory import check_memory
 
 
 class Operator:
-    """Rows as a linear map: centred and weighted, without making a sparse matrix dense.
+    """Centred and weighted rows as a linear map; a sparse matrix stays sparse.
 
-    They are centred by the columns' `mean` where it is known, else, with `center`, by their own.
+    `roots` are the square roots of the row weights. Columns are centred by `mean` if it is given,
+    else by their weighted means if `center` is True.
     """
 
     def __init__(self, matrix, roots=None, center: bool = True, dtype=np.float64, mean=None):
@@ -35,7 +35,7 @@ class Operator:
         self._mean, self.weighted = self.mean.astype(dtype), roots is not None
 
     def times(self, block: np.ndarray) -> np.ndarray:
-        """The rows times a vector or the columns of a block."""
+        """Return the product of the rows with a vector or with the columns of a block."""
         product = self.matrix @ block
         product -= self._mean @ block
         if self.weighted:
@@ -43,7 +43,7 @@ class Operator:
         return product
 
     def turned_times(self, block: np.ndarray) -> np.ndarray:
-        """The columns times a vector or the columns of a block."""
+        """Return the product of the transpose with a vector or with the columns of a block."""
         if self.weighted:
             block = block * (self.roots if block.ndim == 1 else self.roots[:, None])
         product = self.turned @ block
@@ -52,11 +52,11 @@ class Operator:
         return product
 
     def taken(self) -> float:
-        """Norm of what centring takes away."""
+        """Return the norm of the matrix that centring subtracts."""
         return float(np.linalg.norm(self.roots) * np.linalg.norm(self.mean))
 
     def column_squares(self) -> np.ndarray:
-        """Squared norms of the centred and weighted columns."""
+        """Return the squared norms of the centred and weighted columns."""
         weights = np.square(self.roots, dtype=np.float64)
         if sp.issparse(self.matrix):
             squared = self.matrix.copy()
@@ -68,8 +68,8 @@ class Operator:
 
 
 class Factors(NamedTuple):
-    """``U diag(S) W'`` near the rows, with a bound from below, one from above, and the Frobenius
-    norm of the error.
+    """Approximation ``U diag(S) W'`` of the rows; lower and upper bound of the spectral norm of
+    its error, and the Frobenius norm of its error.
     """
 
     U: np.ndarray
@@ -81,114 +81,125 @@ class Factors(NamedTuple):
 
 
 def orthonormal(block: np.ndarray) -> np.ndarray:
-    """A basis of the columns."""
+    """Return an orthonormal basis of the columns of a block."""
     return qr(block, mode="economic", overwrite_a=True, check_finite=False)[0]
 
 
-def truncated_svd(operator: Operator, rank: int, oversamples: int, power: int, random):
-    """Randomised singular value decomposition: U, S, W of at most `rank` columns, values of no size
-    left out.
+def truncated_svd(operator: Operator, rank: int, oversamples: int, n_power_iterations: int, random):
+    """Return U, S and W of a randomized singular value decomposition, of at most `rank` columns,
+    without singular values that are rounding.
     """
-    n, d = operator.shape
-    width = min(rank + oversamples, n, d)
+    n_rows, n_columns = operator.shape
+    n_directions = min(rank + oversamples, n_rows, n_columns)
     check_memory(
-        f"the factors of {n:,} rows and {d:,} columns at rank {width:,}",
-        2 * operator.dtype.itemsize * width * (n + d),
+        f"the factors of {n_rows:,} rows and {n_columns:,} columns at rank {n_directions:,}",
+        2 * operator.dtype.itemsize * n_directions * (n_rows + n_columns),
         "Lower n_components, or take fewer rows.",
     )
-    basis = orthonormal(operator.times(random.normal(size=(d, width)).astype(operator.dtype)))
-    for _ in range(power):
+    basis = orthonormal(
+        operator.times(random.normal(size=(n_columns, n_directions)).astype(operator.dtype))
+    )
+    for _ in range(n_power_iterations):
         basis = orthonormal(operator.times(orthonormal(operator.turned_times(basis))))
     left, values, right = svd(
         operator.turned_times(basis), full_matrices=False, overwrite_a=True, check_finite=False
     )
     return trimmed(
-        basis @ right[:rank].T, values[:rank], left[:, :rank], max(n, d), operator.taken()
+        basis @ right[:rank].T,
+        values[:rank],
+        left[:, :rank],
+        max(n_rows, n_columns),
+        operator.taken(),
     )
 
 
-def trimmed(U, S, W, longer: int, taken: float):
-    """The same without directions that are rounding alone: of the largest, or of the size that
-    centring has `taken` away.
+def trimmed(U, S, W, longest_side: int, centring_norm: float):
+    """Drop singular values that are rounding errors of the largest one or of centring, and fix the
+    signs of the others: the largest entry of each column of W is positive.
     """
-    size = max(S[0] if len(S) else 0.0, taken)
-    kept = int(np.count_nonzero(size * longer * np.finfo(S.dtype).eps < S))
-    largest = W[np.abs(W[:, :kept]).argmax(axis=0), np.arange(kept)]
+    scale = max(S[0] if len(S) else 0.0, centring_norm)
+    rank = int(np.count_nonzero(scale * longest_side * np.finfo(S.dtype).eps < S))
+    largest = W[np.abs(W[:, :rank]).argmax(axis=0), np.arange(rank)]
     signs = np.where(largest < 0.0, -1.0, 1.0).astype(S.dtype)
     return (
-        np.ascontiguousarray(U[:, :kept] * signs),
-        S[:kept].astype(np.float64),
-        np.ascontiguousarray(W[:, :kept] * signs),
+        np.ascontiguousarray(U[:, :rank] * signs),
+        S[:rank].astype(np.float64),
+        np.ascontiguousarray(W[:, :rank] * signs),
     )
 
 
 def spectral_error(
-    operator: Operator, U, S, W, steps: int, failure: float, random
+    operator: Operator, U, S, W, n_steps: int, failure: float, random
 ) -> tuple[float, float]:
-    """Largest singular value of the error: a bound from below, and one from above that fails with
-    probability `failure`.
+    """Return a lower and an upper bound of the spectral norm of the error; the upper bound fails
+    with probability `failure`.
     """
     scale = S.astype(operator.dtype)
 
     def error(v):
         image = operator.times(v) - U @ (scale * (W.T @ v))
-        back = operator.turned_times(image) - W @ (scale * (U.T @ image))
-        return float(np.dot(image, image)), back
+        adjoint_image = operator.turned_times(image) - W @ (scale * (U.T @ image))
+        return float(np.dot(image, image)), adjoint_image
 
-    return largest_value(error, operator.shape[1], operator.dtype, steps, failure, random)
+    return largest_value(error, operator.shape[1], operator.dtype, n_steps, failure, random)
 
 
-def largest_value(error, d: int, dtype, steps: int, failure: float, random) -> tuple[float, float]:
-    """Bounds of the largest singular value of a matrix E of d columns; ``error(v)`` gives
-    ``||E v||^2`` and ``E'E v``.
+def largest_value(
+    error, n_columns: int, dtype, n_steps: int, failure: float, random
+) -> tuple[float, float]:
+    """Return a lower and an upper bound of the largest singular value of a matrix E, where
+    ``error(v)`` returns ``||E v||^2`` and ``E'E v``.
 
-    Lanczos' method on E'E from a random start; the bound from above is that of Kuczynski and
+    Lanczos' method on E'E from a random start; the upper bound is that of Kuczynski and
     Wozniakowski.
     """
-    start = random.normal(size=d).astype(dtype)
+    start = random.normal(size=n_columns).astype(dtype)
     basis = [start / np.linalg.norm(start)]
     diagonal: list[float] = []
-    beside: list[float] = []
-    tiny = 1e3 * np.finfo(dtype).eps
-    for _ in range(min(steps, d)):
-        square, back = error(basis[-1])
-        diagonal.append(square)
-        known = np.array(basis)
-        for _ in range(2):  # twice is enough
-            back -= known.T @ (known @ back)
-        size = float(np.linalg.norm(back))
-        if size <= tiny * max(diagonal):
-            found = math.sqrt(_ritz(diagonal, beside))
-            return found, found * (1.0 + tiny)
-        beside.append(size)
-        basis.append(back / size)
-    xi = _ritz(diagonal, beside[:-1])
-    share = (math.log(1.648 * math.sqrt(d) / failure) / (2.0 * len(diagonal) - 1.0)) ** 2
-    return math.sqrt(xi), math.sqrt(xi / (1.0 - share)) if share < 1.0 else math.inf
+    off_diagonal: list[float] = []
+    tolerance = 1e3 * np.finfo(dtype).eps
+    for _ in range(min(n_steps, n_columns)):
+        square_norm, image = error(basis[-1])
+        diagonal.append(square_norm)
+        basis_matrix = np.array(basis)
+        for _ in range(2):  # Gram-Schmidt, twice for full precision
+            image -= basis_matrix.T @ (basis_matrix @ image)
+        residual_norm = float(np.linalg.norm(image))
+        if residual_norm <= tolerance * max(diagonal):
+            value = math.sqrt(_ritz(diagonal, off_diagonal))
+            return value, value * (1.0 + tolerance)
+        off_diagonal.append(residual_norm)
+        basis.append(image / residual_norm)
+    xi = _ritz(diagonal, off_diagonal[:-1])
+    relative_error = (
+        math.log(1.648 * math.sqrt(n_columns) / failure) / (2.0 * len(diagonal) - 1.0)
+    ) ** 2
+    return math.sqrt(xi), math.sqrt(
+        xi / (1.0 - relative_error)
+    ) if relative_error < 1.0 else math.inf
 
 
-def _ritz(diagonal, beside) -> float:
-    """Largest eigenvalue of a tridiagonal matrix."""
-    values = eigh_tridiagonal(diagonal, beside[: len(diagonal) - 1], eigvals_only=True)
+def _ritz(diagonal, off_diagonal) -> float:
+    """Return the largest eigenvalue of a symmetric tridiagonal matrix (the largest Ritz value)."""
+    values = eigh_tridiagonal(diagonal, off_diagonal[: len(diagonal) - 1], eigvals_only=True)
     return max(float(values[-1]), 0.0)
 
 
-def certified(operator: Operator, parts, steps: int, failure: float, random) -> Factors:
-    """The factors with their errors.
+def certified(operator: Operator, factors, n_steps: int, failure: float, random) -> Factors:
+    """Return the factors with bounds of their error."""
+    U, S, W = factors
+    total_squares = float(operator.column_squares().sum())
+    bounds = spectral_error(operator, U, S, W, n_steps, failure, random)
+    return Factors(U, S, W, *bounded(total_squares, S, *bounds))
 
-    The Frobenius norm, which follows from U'X = S W', bounds the spectral one for sure, where it is
-    more than rounding.
+
+def bounded(total_squares: float, S, lower: float, upper: float) -> tuple[float, float, float]:
+    """Return a lower and an upper bound of the spectral error, and the Frobenius error.
+
+    `lower` and `upper` are the bounds of Lanczos' method, `total_squares` the sum of all squared
+    entries. The Frobenius error, which follows from U'X = S W', is a certain upper bound of the
+    spectral one; it is used where it is more than rounding.
     """
-    U, S, W = parts
-    whole = float(operator.column_squares().sum())
-    bounds = spectral_error(operator, U, S, W, steps, failure, random)
-    return Factors(U, S, W, *bounded(whole, S, *bounds))
-
-
-def bounded(whole: float, S, lower: float, upper: float) -> tuple[float, float, float]:
-    """Bounds of the error from below and above, and its Frobenius norm, from the sum of all squares
-    and what Lanczos' method has found.
-    """
-    square = max(whole - float(S @ S), 0.0)
-    sure = math.sqrt(square) if square > 1e-6 * whole else math.inf
-    return lower, max(lower, min(upper, sure)), math.sqrt(square)
+    error_squares = max(total_squares - float(S @ S), 0.0)
+    frobenius_bound = math.sqrt(error_squares) if error_squares > 1e-6 * total_squares else math.inf
+    return lower, max(lower, min(upper, frobenius_bound)), math.sqrt(error_squares)

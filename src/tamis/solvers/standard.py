@@ -1,5 +1,5 @@
-"""Rows in standard units, dense or sparse, and their inner products; sparse rows are centred
-without being filled.
+"""Standardized rows, dense or sparse, and their inner products. Sparse rows stay sparse: their
+column means are kept as a separate vector.
 """
 
 import numpy as np
@@ -9,25 +9,27 @@ from tamis.numerics.moments import centred_moments, standard_deviations
 
 
 def standard_units(matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and deviation of the columns; a constant column has deviation 1."""
+    """Return the weighted mean and standard deviation of the columns, 1 for a constant column."""
     moments = centred_moments(matrix, weights)
     deviations = standard_deviations(moments)
     return moments[1], np.where(deviations > 0.0, deviations, 1.0)
 
 
 class StandardRows:
-    """Rows less a mean, over a spread. Of sparse rows the mean is kept apart."""
+    """Standardized rows. For sparse rows `shift` holds the scaled column means, which `rows` still
+    contain; for dense rows it is None.
+    """
 
     def __init__(self, rows, shift=None):
         self.rows, self.shift = rows, shift
 
     @classmethod
-    def of(cls, matrix, mean: np.ndarray, spread: np.ndarray) -> "StandardRows":
-        """Rows as the user gave them, in these units."""
+    def of(cls, matrix, mean: np.ndarray, scale: np.ndarray) -> "StandardRows":
+        """Standardize the rows of a matrix by column means and scales."""
         if sp.issparse(matrix):
             rows = sp.csr_array(matrix).astype(np.float64)
-            return cls(rows.multiply(1.0 / spread).tocsr(), mean / spread)
-        return cls((np.asarray(matrix, dtype=np.float64) - mean) / spread)
+            return cls(rows.multiply(1.0 / scale).tocsr(), mean / scale)
+        return cls((np.asarray(matrix, dtype=np.float64) - mean) / scale)
 
     def __len__(self) -> int:
         return self.rows.shape[0]
@@ -37,30 +39,30 @@ class StandardRows:
         """Number of columns."""
         return self.rows.shape[1]
 
-    def columns(self, chosen) -> "StandardRows":
-        """Only some columns; sparse ones become dense where they are few."""
+    def columns(self, column_indices) -> "StandardRows":
+        """Return some of the columns; up to 64 sparse ones become dense."""
         if self.shift is None:
-            return StandardRows(np.ascontiguousarray(self.rows[:, chosen]))
-        part = self.rows[:, chosen]
-        if len(chosen) <= 64:
-            return StandardRows(part.toarray() - self.shift[chosen])
-        return StandardRows(part, self.shift[chosen])
+            return StandardRows(np.ascontiguousarray(self.rows[:, column_indices]))
+        selected = self.rows[:, column_indices]
+        if len(column_indices) <= 64:
+            return StandardRows(selected.toarray() - self.shift[column_indices])
+        return StandardRows(selected, self.shift[column_indices])
 
     def cut(self, first: int, last: int) -> "StandardRows":
-        """Some rows that lie together."""
+        """Return the rows from `first` to `last` - 1."""
         return StandardRows(self.rows[first:last], self.shift)
 
     def products(self, other: "StandardRows") -> np.ndarray:
-        """Inner products with other rows of the same units."""
+        """Return the inner products with other rows of the same means and scales."""
         if self.shift is None:
             return self.rows @ other.rows.T
-        inner = (self.rows @ other.rows.T).toarray()
-        inner -= (self.rows @ self.shift)[:, None]
-        inner -= other.rows @ self.shift
-        return inner + self.shift @ self.shift
+        inner_products = (self.rows @ other.rows.T).toarray()
+        inner_products -= (self.rows @ self.shift)[:, None]
+        inner_products -= other.rows @ self.shift
+        return inner_products + self.shift @ self.shift
 
     def squares(self) -> np.ndarray:
-        """Squared norms."""
+        """Return the squared norm of each row."""
         if self.shift is None:
             return np.einsum("ij,ij->i", self.rows, self.rows)
         norms = np.asarray(self.rows.power(2).sum(axis=1)).ravel()

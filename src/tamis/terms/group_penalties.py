@@ -9,6 +9,7 @@ These methods, applied to each copy, then also give the overlapping penalty.
 Batch solvers need `value`, `prox` and `subdiff_distance`. A duality gap needs `dual_scale` and
 `conjugate`; Newton steps need `support_gradient` and `support_hessian`; gap-safe screening needs
 `soft_threshold`; streams need `soft_threshold` and `shrinkage_factor`.
+A penalty with `is_norm` is a norm: its conjugate is 0 or inf, and is not computed.
 """
 
 import math
@@ -34,6 +35,9 @@ class GroupL2(NamedTuple):
 
     def has_l1(self):
         return False
+
+    def is_norm(self):
+        return True
 
     def soft_threshold(self, v, threshold):
         return 0.0 if self.positive and v < 0.0 else v
@@ -108,6 +112,9 @@ class SparseGroup(NamedTuple):
     positive: Flag = 0.0
 
     def has_l1(self):
+        return True
+
+    def is_norm(self):
         return True
 
     def soft_threshold(self, v, threshold):

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tamis import GroupLassoClassifier, GroupLassoRegressor, MultiTaskClassifier, MultiTaskRegressor
 from tamis.numerics.csr import Csr
-from tamis.solvers.path.design import Design, TaskDesign, flat_columns
-from tamis.solvers.path.inner.models import GramStore
+from tamis.solvers.path.design import Design, TaskDesign, constant_columns
+from tamis.solvers.path.inner.models import GramCache
 from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.losses import RowLosses
 from tamis.solvers.path.problem import Problem
@@ -72,8 +72,10 @@ def test_which_columns_are_constant():
             1e9 + np.arange(5),
         ]
     )
-    assert flat_columns(table).tolist() == flat_columns(sp.csc_array(table)).tolist() == [0, 2]
-    assert len(flat_columns(table[:0])) == len(flat_columns(sp.csc_array(table[:0]))) == 0
+    assert (
+        constant_columns(table).tolist() == constant_columns(sp.csc_array(table)).tolist() == [0, 2]
+    )
+    assert len(constant_columns(table[:0])) == len(constant_columns(sp.csc_array(table[:0]))) == 0
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_numbers_beyond_double_precision_end_at_the_last_finite_point(solver, lo
         np.zeros(10),
         10,
     )
-    problem = Problem(design, RowLosses(loss, targets, weights), blocks, True, solver, GramStore())
+    problem = Problem(design, RowLosses(loss, targets, weights), blocks, True, solver, GramCache())
     with np.errstate(all="ignore"):
         found = solve(problem, GroupL2(1e-3, 0.0), 1e-6, 100)
     assert np.isfinite(found.w).all()

@@ -14,17 +14,15 @@ from tiny import one_pass, quiet
 import tamis
 from tamis import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor, RDAClassifier
 from tamis.base.feature_groups import take_groups
-from tamis.solvers.online_groups.loop import WIDE
+from tamis.solvers.online_groups.loop import MIN_PREFETCHED_CELLS
 from tamis.solvers.path.loop import dual_blocks, prox_blocks, value_blocks
 from tamis.terms import Hinge, Huber, Logistic, SparseGroup, Squared
 
 N, P = 60, 12
 X = tiny.matrix(N, P)
 Y, NUMBERS, THREE, W = tiny.signs(X), tiny.numbers(X), tiny.classes(N), tiny.weights(N)
-APART, OVERLAPPING = (
-    [[0, 1, 2], [3, 4, 5, 6], [7], [8, 9, 10, 11]],
-    [[0, 1, 2, 3], [2, 3, 4, 5], [5, 6], [7, 8, 9], [9, 10, 11]],
-)
+APART = [[0, 1, 2], [3, 4, 5, 6], [7], [8, 9, 10, 11]]
+OVERLAPPING = [[0, 1, 2, 3], [2, 3, 4, 5], [5, 6], [7, 8, 9], [9, 10, 11]]
 KINDS = [
     {},
     {"l1_weights": 1.0},
@@ -381,7 +379,7 @@ def test_sparse_rows_touch_only_their_groups():
 @pytest.mark.parametrize("kind", [{}, {"l1_weights": 1.0}], ids=repr)
 def test_columns_that_no_row_has_change_no_bit(kind):
     """A wide model fetches the groups of the next row, here of any length, before it reads them."""
-    rng, d = np.random.default_rng(0), 5 * WIDE
+    rng, d = np.random.default_rng(0), 5 * MIN_PREFETCHED_CELLS
     rows = sp.random_array((200, 40), density=0.2, rng=rng, format="csr")
     rows = sp.vstack([rows, sp.csr_array((3, 40)), rows[:50]], format="csr")
     places = np.r_[np.arange(20), np.arange(d - 20, d)]  # groups of 5, at both ends

@@ -1,18 +1,18 @@
-"""AROW and its kin: second-order learners by ridge regression on the rows they err on."""
+"""AROW, NAROW and the second-order perceptron."""
 
 from tamis.base.parameters import ABOVE, estimator, parameter
 from tamis.methods.confidence_weighted.estimator import (
     ConfidentClassifier,
-    Covariant,
+    FullCovarianceModel,
     WeightedConfidentClassifier,
 )
 from tamis.terms.confidence_updates import AROWGain, NAROWGain, SOPGain
 
 
 @estimator
-class AROWClassifier(Covariant, WeightedConfidentClassifier):
-    r"""Adaptive regularization of weights (AROW): a confidence-weighted classifier that forgives
-    wrong labels.
+class AROWClassifier(FullCovarianceModel, WeightedConfidentClassifier):
+    r"""Adaptive regularization of weights (AROW): a confidence-weighted classifier that is robust
+    to wrong labels.
 
     Choose it as the first of its family: one pass over sparse rows is often close to a tuned batch
     model, and wrong labels do little harm. With ``covariance="full"`` it also knows which columns
@@ -25,8 +25,8 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
     .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big)
         + \frac{1}{2r} \max(0, 1 - y\, \mu^T x)^2 + \frac{1}{2r} x^T \Sigma x
 
-    Its mean is ridge regression of penalty r on the rows it learnt from. Columns that were seen
-    often are sure and move little, rare ones move far.
+    Its mean is ridge regression of penalty r on the rows it learnt from. The weights of frequent
+    columns have a small variance and change little; those of rare columns change much.
 
     {parameters}
 
@@ -35,7 +35,7 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
     See Also
     --------
     SCWClassifier : A margin that grows with the uncertainty; often as good.
-    NAROWClassifier : Narrows the covariance only where a row is still uncertain.
+    NAROWClassifier : Shrinks the covariance only for rows that are still uncertain.
     SOFSClassifier : Keeps a fixed number of features.
 
     References
@@ -64,12 +64,13 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
     )
 
     def _model(self):
-        return self._classes(AROWGain(float(self.r)))
+        return self._classifier_model(AROWGain(float(self.r)))
 
 
 @estimator
-class NAROWClassifier(Covariant, ConfidentClassifier):
-    r"""Narrow AROW: a confidence-weighted classifier that narrows its covariance for unsure rows.
+class NAROWClassifier(FullCovarianceModel, ConfidentClassifier):
+    r"""Narrow AROW: a confidence-weighted classifier that shrinks its covariance for uncertain
+    rows.
 
     Choose it where later rows should keep their weight: its covariance does not shrink for ever.
     For rows of unit length b must exceed 1, or the covariance never moves. `AROWClassifier` had the
@@ -79,9 +80,9 @@ class NAROWClassifier(Covariant, ConfidentClassifier):
 
     .. math:: r_t = \frac{v}{b v - 1} \text{ if } b v > 1, \text{ else } \infty
 
-    so that a row's variance falls to :math:`1 / b` and not below. Sure rows move the mean by
-    :math:`y \Sigma x` and leave the covariance. It equals :math:`\mu = \Sigma \sum y x` over the
-    rows learnt from.
+    so that a row's variance falls to :math:`1 / b` and not below. Rows of smaller variance change
+    the mean by :math:`y \Sigma x` and leave the covariance unchanged. The mean equals
+    :math:`\mu = \Sigma \sum y x` over the rows it learnt from.
 
     {parameters}
 
@@ -114,15 +115,15 @@ class NAROWClassifier(Covariant, ConfidentClassifier):
     )
 
     def _model(self):
-        return self._classes(NAROWGain(float(self.b)))
+        return self._classifier_model(NAROWGain(float(self.b)))
 
 
 @estimator
-class SecondOrderPerceptron(Covariant, WeightedConfidentClassifier):
-    r"""Second-order perceptron: ridge regression on the rows it was wrong about.
+class SecondOrderPerceptron(FullCovarianceModel, WeightedConfidentClassifier):
+    r"""Second-order perceptron: ridge regression on the rows that it misclassified.
 
-    Choose it for its history and its mistake bound, or where updates must be few. `AROWClassifier`,
-    which also learns from narrow escapes, has lower error.
+    Choose it for its mistake bound, or where updates must be few. `AROWClassifier`, which also
+    learns from small margins, has lower error.
 
     A row of side y on the wrong side of the boundary (or on it) moves the weights to
 
@@ -161,4 +162,4 @@ class SecondOrderPerceptron(Covariant, WeightedConfidentClassifier):
     )
 
     def _model(self):
-        return self._classes(SOPGain(1.0), start=float(self.a))
+        return self._classifier_model(SOPGain(1.0), start=float(self.a))

@@ -1,4 +1,4 @@
-"""Confidence-weighted learners proper: a margin that grows with the uncertainty of the row."""
+"""Confidence-weighted (CW) and soft confidence-weighted (SCW) classifiers."""
 
 import math
 from numbers import Real
@@ -9,22 +9,22 @@ from sklearn.utils._param_validation import Interval
 from tamis.base.parameters import ABOVE, AUTO, Auto, estimator, is_auto, one_of, parameter
 from tamis.methods.confidence_weighted.estimator import (
     ConfidentClassifier,
-    Covariant,
+    FullCovarianceModel,
     WeightedConfidentClassifier,
 )
 from tamis.terms.confidence_updates import CWGain, SCWGain
 
-_PROBABILITY = Interval(Real, 0.5, 1, closed="neither")
-_AUTO_CONFIDENCE = {"I": 0.75, "II": 0.9}
+CONFIDENCE_INTERVAL = Interval(Real, 0.5, 1, closed="neither")
+AUTO_CONFIDENCE = {"I": 0.75, "II": 0.9}
 
 
 @estimator
-class CWClassifier(Covariant, ConfidentClassifier):
-    r"""Confidence-weighted classifier: every row is put on its side with a given probability.
+class CWClassifier(FullCovarianceModel, ConfidentClassifier):
+    r"""Confidence-weighted classifier: every row is made correct with a given probability.
 
-    Choose it for clean labels in very high dimension, such as text, where it learns fast. A single
-    wrong label is followed at any price, and makes the covariance surer of it: with noise choose
-    `AROWClassifier` or `SCWClassifier`.
+    Choose it for clean labels in very high dimension, such as text, where it learns fast. It fits
+    every wrong label exactly, and becomes confident of it: with noise choose `AROWClassifier` or
+    `SCWClassifier`.
 
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
     of side y moves it to the nearest that is right with probability :math:`\eta` (`confidence`),
@@ -63,7 +63,7 @@ class CWClassifier(Covariant, ConfidentClassifier):
 
     confidence: float = parameter(
         0.7,
-        [_PROBABILITY],
+        [CONFIDENCE_INTERVAL],
         "Probability with which each row must be right, between 0.5 and 1.",
     )
     form: str = parameter(
@@ -76,16 +76,16 @@ class CWClassifier(Covariant, ConfidentClassifier):
     def _model(self):
         phi = float(ndtri(self.confidence))
         exact = SCWGain(phi, math.inf, 1.0)
-        return self._classes(CWGain(phi) if self.form == "variance" else exact)
+        return self._classifier_model(CWGain(phi) if self.form == "variance" else exact)
 
 
 @estimator
-class SCWClassifier(Covariant, WeightedConfidentClassifier):
-    r"""Soft confidence-weighted classifier: rows are put on their side with a given probability, or
-    short of it at a price.
+class SCWClassifier(FullCovarianceModel, WeightedConfidentClassifier):
+    r"""Soft confidence-weighted classifier: rows are made correct with a given probability, or
+    violate it at a cost.
 
-    Choose it beside `AROWClassifier`: the two are mostly within noise of each other. Its margin
-    shrinks as it gets sure, so it updates on fewer rows and is somewhat faster.
+    Choose it as an alternative to `AROWClassifier`: their errors mostly differ by noise. Its margin
+    shrinks as it becomes confident, so that it updates on fewer rows and is somewhat faster.
 
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
     of side y moves it to
@@ -127,7 +127,7 @@ class SCWClassifier(Covariant, WeightedConfidentClassifier):
     )
     confidence: float | Auto = parameter(
         "auto",
-        [_PROBABILITY, AUTO],
+        [CONFIDENCE_INTERVAL, AUTO],
         'Probability with which each row should be right, between 0.5 and 1. "auto" is 0.75 '
         "for variant I and 0.9 for II.",
     )
@@ -138,7 +138,7 @@ class SCWClassifier(Covariant, WeightedConfidentClassifier):
     )
 
     def _model(self):
-        automatic = is_auto(self.confidence)
-        sure = _AUTO_CONFIDENCE[self.variant] if automatic else self.confidence
+        is_automatic = is_auto(self.confidence)
+        confidence = AUTO_CONFIDENCE[self.variant] if is_automatic else self.confidence
         variant = float(len(self.variant))
-        return self._classes(SCWGain(float(ndtri(sure)), float(self.C), variant))
+        return self._classifier_model(SCWGain(float(ndtri(confidence)), float(self.C), variant))

@@ -1,5 +1,5 @@
-"""What the confidence-weighted models share: one second-order pass, margins with their deviations,
-and words for it.
+"""Base classes of the confidence-weighted models: their state, margins with variances, and
+warnings.
 """
 
 from typing import ClassVar, NamedTuple
@@ -16,11 +16,10 @@ from tamis.solvers.second_order.state import ConfidenceEngine
 from tamis.terms.confidence_updates import Sides
 
 
-class ConfidenceModel(NamedTuple):
-    """What an engine is made of: the term that says on which side of what a row should be, and the
-    one that says how far a row moves the mean and the covariance; whether there is an intercept,
-    and the precision of each weight before the first row; whether the covariance is a full one, and
-    how many weights of an output may differ from 0 (0 is all).
+class ConfidenceTerms(NamedTuple):
+    """What a state is made of: the terms (the direction and margin of a row, the confidence
+    update); the flags (intercept, initial precision); whether the covariance is full; and the
+    number of weights of an output that may differ from 0 (0: all).
     """
 
     terms: tuple
@@ -31,7 +30,9 @@ class ConfidenceModel(NamedTuple):
 
 @estimator(kw_only=True)
 class SecondOrder(Margins, Stream):
-    """A learner by a mean and a covariance of the weights; a model adds `_model`."""
+    """Base of models with a mean and a covariance of the weights. A subclass adds `_model`, which
+    returns its terms.
+    """
 
     fit_intercept: bool = parameter(
         True,
@@ -54,50 +55,50 @@ class SecondOrder(Margins, Stream):
     _contents: ClassVar[dict] = contents_with_paths(ConfidenceEngine)
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
-            Means of the weights. Made on demand; a regressor with one target has shape
+            Means of the weights. Computed on access; a regressor with one target has shape
             (n_features,).
         variance_ : ndarray of the shape of `coef_`
-            Variances of the weights: the diagonal of the covariance. Made on demand. A feature
-            that no row has changed has the variance of the start.
+            Variances of the weights: the diagonal of the covariance. Computed on access. A feature
+            that no row has changed has its initial variance.
         support_ : ndarray of int
             Indices of the features whose weight is not 0.
         t_ : int
-            Rows seen, over all passes.
+            Number of rows, over all passes.
         history_ : list of dict
-            Per pass: rows seen, mean loss of each row before it was learnt (what its margin lacks
-            to 1), nonzero weights. In a stream, whenever its length doubles.
+            Per pass: number of rows, mean loss of each row before it was learnt (by how much its
+            margin is below 1), nonzero weights. In a stream, whenever its length doubles.
         resolved_params_ : dict
             The constants behind the parameters."""
 
     # ------------------------------------------------------------------ training
     def _begin(
-        self, model: ConfidenceModel, targets, n_features: int, is_fit: bool
+        self, model: ConfidenceTerms, targets, n_features: int, is_fit: bool
     ) -> ConfidenceEngine:
-        sizes = n_features, targets.outputs
-        return ConfidenceEngine(model.terms, model.flags, *sizes, model.full, model.n_kept)
+        shape = n_features, targets.outputs
+        return ConfidenceEngine(model.terms, model.flags, *shape, model.full, model.n_kept)
 
-    def _renew(self, engine, model: ConfidenceModel, targets, n_features, is_fit):
-        if engine.full != model.full or engine.flags[1] != model.flags[1]:
+    def _renew(self, solver_state, model: ConfidenceTerms, targets, n_features, is_fit):
+        if solver_state.full != model.full or solver_state.flags[1] != model.flags[1]:
             raise ValueError(
                 f"{type(self).__name__}: `covariance` or its start changed since the model was "
                 "fitted; call fit with warm_start=False."
             )
-        engine.terms, engine.flags = model.terms, model.flags
-        return engine
+        solver_state.terms, solver_state.flags = model.terms, model.flags
+        return solver_state
 
     def _weigh(self, targets, columns, weights, **stream):
-        """Row weights; where the method has no loss that they could scale, a row is learnt or
-        skipped.
+        """Return the targets and the row weights; a method without a loss that weights could scale
+        learns from a row or skips it.
         """
         targets, weights = super()._weigh(targets, columns, weights, **stream)
         if self._model().terms[1].weighs() or not len(weights):
             return targets, weights
-        odd = weights[(weights != 0.0) & (weights != 1.0)]
-        if len(odd):
+        ignored = weights[(weights != 0.0) & (weights != 1.0)]
+        if len(ignored):
             warn_user(
-                f"{type(self).__name__} has no loss that weights could scale: a row is learnt, or "
-                "skipped if its weight is 0. The size of weights "
-                f"(such as {odd[0]:g}) has no effect. Use AROWClassifier, SCWClassifier or "
+                f"{type(self).__name__} has no loss that weights could scale: it learns from a "
+                "row, or skips it if its weight is 0. The size of weights "
+                f"(such as {ignored[0]:g}) has no effect. Use AROWClassifier, SCWClassifier or "
                 "PAClassifier(variant='PA-I').",
                 UserWarning,
             )
@@ -107,37 +108,37 @@ class SecondOrder(Margins, Stream):
     def _diverged(self):
         raise FloatingPointError(
             f"{type(self).__name__}: a margin became infinite or nan in pass {self.n_iter_}; the "
-            "numbers of X are too large or too small. "
-            "Scale the columns, or bring the rows to unit length."
+            "values of X are too large or too small. "
+            "Scale the columns, or scale the rows to unit length."
         )
 
     def _warn_empty(self):
         warn_user(
-            f"{type(self).__name__} learnt no weight: no row with nonzero columns was short of its "
+            f"{type(self).__name__} learnt no weight: no row with nonzero columns violated its "
             "margin.",
             UserWarning,
         )
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ fitted attributes
     def _margin_variance(self, X):
-        engine, rows = self._asked(X)
-        if isinstance(engine, Mean):
+        solver_state, rows = self._asked(X)
+        if isinstance(solver_state, Mean):
             raise ValueError(
-                f"{type(self).__name__}: the mean of several paths has no variances. Look at each "
-                "of `paths_`."
+                f"{type(self).__name__}: the mean of several paths has no variances. Use the "
+                "models in `paths_`."
             )
-        scores, variances = engine.look(rows)
-        shape = self._targets.decision
-        return shape(scores), shape(variances)
+        scores, variances = solver_state.score_with_variance(rows)
+        shape_outputs = self._targets.decision
+        return shape_outputs(scores), shape_outputs(variances)
 
     @property
     def variance_(self):
-        """Variances of the weights, in the shape of `coef_`; made on demand."""
+        """Variances of the weights, in the shape of `coef_`; computed on access."""
         return self._targets.shaped(self._fitted("variance_").variances())
 
     @property
     def resolved_params_(self):
-        """The constants behind the parameters."""
+        """The constants of the terms."""
         terms = self._fitted("resolved_params_").terms
         return {
             name: number
@@ -148,8 +149,8 @@ class SecondOrder(Margins, Stream):
 
 
 @estimator(kw_only=True)
-class Covariant(SecondOrder):
-    """Learners whose covariance may be a full one."""
+class FullCovarianceModel(SecondOrder):
+    """Models whose covariance may be a full matrix."""
 
     covariance: str = parameter(
         "diagonal",
@@ -162,14 +163,14 @@ class Covariant(SecondOrder):
 class ConfidentClassifier(SecondOrder, ClassStream):
     """Base of the confidence-weighted classifiers."""
 
-    def _classes(self, update, start: float = 1.0, n_kept: int = 0) -> ConfidenceModel:
-        """The model of classes with this confidence update."""
+    def _classifier_model(self, update, start: float = 1.0, n_kept: int = 0) -> ConfidenceTerms:
+        """Return the terms of a classifier with this confidence update."""
         full = getattr(self, "covariance", "diagonal") == "full"
-        return ConfidenceModel((Sides(), update), (float(self.fit_intercept), start), full, n_kept)
+        return ConfidenceTerms((Sides(), update), (float(self.fit_intercept), start), full, n_kept)
 
 
 class WeightedConfidentClassifier(ConfidentClassifier, WeightedClassifier):
-    """The same with weights of classes, for methods with a loss that they can scale."""
+    """Base of the confidence-weighted classifiers with class weights, for methods with a loss."""
 
 
 class ConfidentRegressor(SecondOrder, NumberStream):

@@ -1,27 +1,25 @@
-"""Passive-aggressive learners: the first-order members of the confidence-weighted family, whose
-covariance stays the identity.
+"""Passive-aggressive models: first-order members of the family, whose covariance is the
+identity.
 """
 
 from tamis.base.parameters import ABOVE, NUMBER, estimator, one_of, parameter
 from tamis.methods.confidence_weighted.estimator import (
-    ConfidenceModel,
+    ConfidenceTerms,
     ConfidentRegressor,
     SecondOrder,
     WeightedConfidentClassifier,
 )
 from tamis.terms.confidence_updates import PAGain, Tube
 
-VARIANTS = {"PA": 0.0, "PA-I": 1.0, "PA-II": 2.0}
+VARIANT_CODES = {"PA": 0.0, "PA-I": 1.0, "PA-II": 2.0}
 
 
 @estimator
-class _Passive(SecondOrder):
-    """Models with passive-aggressive gains."""
+class _PassiveAggressive(SecondOrder):
+    """Models with passive-aggressive updates."""
 
     variant: str = parameter(
-        "PA-I",
-        [one_of(*VARIANTS)],
-        "No slack, linear slack, squared slack.",
+        "PA-I", [one_of(*VARIANT_CODES)], "No slack, linear slack, squared slack."
     )
     C: float = parameter(
         1.0,
@@ -31,19 +29,19 @@ class _Passive(SecondOrder):
     )
 
     def _update(self) -> PAGain:
-        return PAGain(float(self.C), VARIANTS[self.variant])
+        return PAGain(float(self.C), VARIANT_CODES[self.variant])
 
 
 @estimator
-class PAClassifier(_Passive, WeightedConfidentClassifier):
-    r"""Passive-aggressive classifier: at every margin error the least step that mends it.
+class PAClassifier(_PassiveAggressive, WeightedConfidentClassifier):
+    r"""Passive-aggressive classifier: the smallest step that corrects each margin error.
 
     Choose it as the cheapest learner of its family, or as a successor to scikit-learn's
-    passive-aggressive classes. `AROWClassifier` costs little more and usually has lower error, for
-    it knows which columns it has seen often. PA without slack follows every wrong label. With rows
-    of unit length the intercept takes half of every step and swings; ``fit_intercept=False`` is
-    better then. The covariance stays the identity, so the confidence only tells rows far from the
-    boundary from rows near it.
+    passive-aggressive classes. `AROWClassifier` costs little more and usually has lower error,
+    since it adapts its steps to the frequency of columns. PA without slack fits every wrong label.
+    With rows of unit length the intercept takes half of every step and oscillates; use
+    ``fit_intercept=False`` then. The covariance is the identity, so that the confidence depends
+    only on the distance to the boundary.
 
     A row of side y moves the weights to
 
@@ -81,17 +79,17 @@ class PAClassifier(_Passive, WeightedConfidentClassifier):
     """
 
     def _model(self):
-        return self._classes(self._update())
+        return self._classifier_model(self._update())
 
 
 @estimator
-class PARegressor(_Passive, ConfidentRegressor):
-    r"""Passive-aggressive regressor: at every row outside a tube around its target the least step
-    back to it.
+class PARegressor(_PassiveAggressive, ConfidentRegressor):
+    r"""Passive-aggressive regressor: the smallest step that brings each prediction back into a tube
+    around its target.
 
     Choose it for streams whose target drifts, or as a successor to scikit-learn's
-    passive-aggressive classes. For a fixed target `FTRLRegressor` settles down and has lower error.
-    `predict_margin` and `predict_confidence` speak of the prediction and of its sign.
+    passive-aggressive classes. For a stationary target `FTRLRegressor` converges and has lower
+    error. `predict_margin` and `predict_confidence` refer to the prediction and to its sign.
 
     A row moves the weights to
 
@@ -107,7 +105,7 @@ class PARegressor(_Passive, ConfidentRegressor):
     See Also
     --------
     PAClassifier : The same for classes.
-    FTRLRegressor : Sparse, and settles down.
+    FTRLRegressor : Sparse, and converges.
 
     References
     ----------
@@ -134,4 +132,4 @@ class PARegressor(_Passive, ConfidentRegressor):
 
     def _model(self):
         terms = Tube(float(self.epsilon)), self._update()
-        return ConfidenceModel(terms, (float(self.fit_intercept), 1.0))
+        return ConfidenceTerms(terms, (float(self.fit_intercept), 1.0))

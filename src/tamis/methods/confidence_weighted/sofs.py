@@ -1,4 +1,4 @@
-"""Second-order online feature selection: AROW that keeps the surest features."""
+"""Second-order online feature selection (SOFS): AROW that keeps the most precise weights."""
 
 from tamis.base.estimators.selector import Selector
 from tamis.base.parameters import ABOVE, COUNT, estimator, parameter
@@ -11,18 +11,18 @@ class SOFSClassifier(Selector, WeightedConfidentClassifier):
     r"""Second-order online feature selection: AROW with a diagonal covariance that keeps a fixed
     number of features.
 
-    Choose it for a stream of rows with a hard bound on the number of weights. At equal counts
-    `SieveClassifier`, `FTRLClassifier` and batch L1 choose better features, by far when they are
-    few. Bring the rows to unit length first.
+    Choose it for a stream of rows with a hard limit on the number of weights. With as many
+    features, `SieveClassifier`, `FTRLClassifier` and batch L1 choose better ones, much better if
+    they are few. Scale the rows to unit length first.
 
-    After every step only the weights of the `n_features_to_select` least variances
+    After every step, only the weights of the `n_features_to_select` smallest variances
     :math:`\sigma_j` stay; all others are 0. Since
 
     .. math:: \frac{1}{\sigma_j} = 1 + \frac{1}{r} \sum_s x_{sj}^2
 
-    over the rows learnt from, that chooses the columns with the most energy in them, whatever their
-    labels: fast and in a single pass, and as stable as the frequencies of the columns. A heap finds
-    the one to drop.
+    over the rows it learnt from, this chooses the columns of the largest sums of squares, whatever
+    the labels: fast, in a single pass, and as stable as the frequencies of the columns. A heap
+    finds the column to drop.
 
     {parameters}
 
@@ -31,7 +31,7 @@ class SOFSClassifier(Selector, WeightedConfidentClassifier):
     See Also
     --------
     AROWClassifier : Keeps all features.
-    SieveClassifier : Chooses features by what they contribute, and their number by itself.
+    SieveClassifier : Chooses features by their contribution, and their number too.
 
     References
     ----------
@@ -65,15 +65,15 @@ class SOFSClassifier(Selector, WeightedConfidentClassifier):
         "row's weight.",
     )
 
-    _ordered = True  # among equally precise columns the heap keeps those that come first
+    _ordered = True  # of equally precise columns, the heap keeps the first ones
 
     def _model(self):
-        return self._classes(AROWGain(float(self.r)), n_kept=self.n_features_to_select)
+        return self._classifier_model(AROWGain(float(self.r)), n_kept=self.n_features_to_select)
 
-    def _renew(self, engine, model, targets, n_features, is_fit):
-        if engine.kept.shape[1] != min(self.n_features_to_select, n_features):
+    def _renew(self, solver_state, model, targets, n_features, is_fit):
+        if solver_state.kept.shape[1] != min(self.n_features_to_select, n_features):
             raise ValueError(
                 "SOFSClassifier: `n_features_to_select` changed since the model was fitted; call "
                 "fit with warm_start=False."
             )
-        return super()._renew(engine, model, targets, n_features, is_fit)
+        return super()._renew(solver_state, model, targets, n_features, is_fit)

@@ -28,18 +28,22 @@ from tamis.base.parameters import (
 )
 from tamis.base.targets import Targets
 from tamis.base.validation import take_offset
-from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.group_lasso.group_parameters import (
+    FeatureGroupParameters,
+    GroupWeightParameters,
+    make_blocks,
+)
 from tamis.solvers.path.design import Design
-from tamis.solvers.path.inner.models import GramStore
+from tamis.solvers.path.inner.models import GramCache
 from tamis.solvers.path.loop import Blocks
-from tamis.solvers.path.path import shown_path, solve_path, take_alphas
-from tamis.solvers.path.problem import Outcome, Problem, used
+from tamis.solvers.path.path import path_arrays, solve_path, take_alphas
+from tamis.solvers.path.problem import Outcome, Problem, nonzero_blocks
 from tamis.system.schema import apart, indices, listing
 
 
 @estimator(kw_only=True)
-class GroupedColumns(BlockModel):
-    """Batch models of one table whose columns are in groups."""
+class BatchGroupLasso(BlockModel):
+    """Base of the batch models of one table with groups of columns."""
 
     solver: str = parameter(
         "auto",
@@ -57,10 +61,10 @@ class GroupedColumns(BlockModel):
     }
     _attributes: ClassVar[str] = """\
         feature_groups_ : list of ndarray
-            The groups as arrays of columns: those given, then columns of no group, then columns
-            that are not penalised.
+            The groups as arrays of columns: those of the user, then columns of no group, then
+            columns that are not penalised.
         group_support_ : ndarray of int
-            Numbers of the kept groups."""
+            Indices of the selected groups."""
 
     penalty: TermLike = parameter(
         "auto",
@@ -70,42 +74,42 @@ class GroupedColumns(BlockModel):
     )
 
     def _penalty(self, blocks: Blocks):
-        """The penalty of the blocks, of strength 1."""
+        """Return the penalty term, of strength 1."""
         if is_auto(self.penalty):
             return super()._penalty(blocks)
-        shape = group_penalty(self)
-        if self.l1_ratio or (self.l1_weights is not None and not reads_l1(shape)):
+        penalty_term = group_penalty(self)
+        if self.l1_ratio or (self.l1_weights is not None and not reads_l1(penalty_term)):
             name = "l1_ratio" if self.l1_ratio else "l1_weights"
             raise ValueError(
-                f"{name}={getattr(self, name)!r} beside penalty={self.penalty!r} would change "
-                "nothing. Leave it out, or use penalty='auto'."
+                f"{name}={getattr(self, name)!r} has no effect with penalty={self.penalty!r}. "
+                "Omit it, or use penalty='auto'."
             )
-        return shape
+        return penalty_term
 
-    def _problem(self, taken: Taken, offset=None, **beside) -> tuple[Targets, Problem]:
+    def _problem(self, taken: Taken, offset=None, **options) -> tuple[Targets, Problem]:
         targets, weights = taken.targets, taken.weights / taken.weights.sum()
         if offset is not None:
             offset = take_offset(offset, taken.given)[taken.kept]
         design = Design(taken.rows, weights, targets.outputs, self.fit_intercept)
         smooth = bind_loss(self._loss(), targets, taken.columns, weights, offset)
-        blocks = blocks_of(self, taken.rows.shape[1])
+        blocks = make_blocks(self, taken.rows.shape[1])
         return targets, Problem(
-            design, smooth, blocks, self.fit_intercept, self.solver, GramStore()
+            design, smooth, blocks, self.fit_intercept, self.solver, GramCache()
         )
 
-    def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
+    def _show(self, targets, problem: Problem, outcome: Outcome, **attributes) -> None:
         blocks = problem.blocks
         starts, members = blocks.starts.astype(np.int64), blocks.members.astype(np.int64)
         groups = [members[first:last] for first, last in pairwise(starts.tolist())]
-        found |= {
+        attributes |= {
             "feature_groups_": groups,
-            "group_support_": np.flatnonzero(used(blocks, outcome.w)),
+            "group_support_": np.flatnonzero(nonzero_blocks(blocks, outcome.w)),
         }
-        super()._show(targets, problem, outcome, **found)
+        super()._show(targets, problem, outcome, **attributes)
 
     def path(self, X, y, alphas=100, sample_weight=None, offset=None):
-        """Solutions along falling strengths, each begun where the last one ended; the model itself
-        is not changed.
+        """Compute solutions for decreasing strengths, each started at the last one; the model
+        itself does not change.
 
         Parameters
         ----------
@@ -114,8 +118,8 @@ class GroupedColumns(BlockModel):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         alphas : int or array-like, default=100
-            Strengths, or how many from the smallest that keeps nothing to a hundredth of it (a
-            twentieth with more columns than rows).
+            Strengths, or their number: from the smallest whose solution is 0 to a hundredth of it
+            (a twentieth with more columns than rows).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         offset : array-like of shape (n_samples,), default=None
@@ -132,18 +136,18 @@ class GroupedColumns(BlockModel):
         model._loss()
         taken = take(model, X, y, sample_weight, layout=self._layout)
         _, problem, penalty = model._problem_and_penalty(taken, offset=offset)
-        given = take_alphas(alphas, problem, penalty)
-        outcomes = solve_path(problem, penalty, given, self.tol, self.max_iter)
-        return shown_path(problem, given, outcomes)
+        strengths = take_alphas(alphas, problem, penalty)
+        outcomes = solve_path(problem, penalty, strengths, self.tol, self.max_iter)
+        return path_arrays(problem, strengths, outcomes)
 
 
 @estimator(kw_only=True)
-class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
+class GroupLasso(GroupWeightParameters, Strength, FeatureGroupParameters, BatchGroupLasso):
     r"""The batch models of one strength.
 
-    Choose this {kind} for tables that fit into memory: one-hot columns, lags, pathways, where
-    members stand or fall together. For streams, files and very wide sparse rows there is
-    `OnlineGroupLasso{Kind}`. Columns are not scaled: scale them if their units differ.
+    Choose this {kind} for tables that fit into memory and have groups such as one-hot columns, lags
+    or pathways, which should be selected together. For streams, files and very wide sparse rows
+    there is `OnlineGroupLasso{Kind}`. Columns are not scaled: scale them if their units differ.
 
     Minimises
 
@@ -153,7 +157,7 @@ class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
     with :math:`a_g = (1 - s) \sqrt{d_g}` and :math:`r_g = s` (`l1_ratio`) for a group of
     :math:`d_g` columns. With several classes or targets a group holds the weights of all of them.
     Where groups overlap, weights are sums of one vector a group, each with its own norm (the latent
-    form): a union of groups is kept. The duality gap certifies the solution.
+    form): a union of groups is selected. The duality gap bounds the error of the objective.
 
     {parameters}
 
@@ -185,8 +189,8 @@ class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         coef = np.atleast_2d(self.coef_).T
-        same = coef.shape == (problem.blocks.n_columns, problem.design.outputs)
-        return problem.started(coef, self.intercept_) if same else None
+        has_same_shape = coef.shape == (problem.blocks.n_columns, problem.design.outputs)
+        return problem.from_coef(coef, self.intercept_) if has_same_shape else None
 
 
 @estimator(kw_only=True)

@@ -18,7 +18,7 @@ def groups_from_names(names, separator="_"):
     names : DataFrame or array-like of str
         Column names, or a table that has them.
     separator : str, default="_"
-        What stands between the name of a group and that of a member.
+        Text between the name of a group and that of a member.
 
     Returns
     -------
@@ -41,7 +41,8 @@ def groups_from_names(names, separator="_"):
     names = getattr(names, "columns", names)
     if not separator:
         raise ValueError(
-            "separator is empty; pass the text between a group's name and a member's, such as '_'."
+            "separator is empty; pass the text between the names of a group and of a member, "
+            "such as '_'."
         )
     return np.array([str(name).rpartition(separator)[0] or str(name) for name in names], dtype=str)
 
@@ -55,8 +56,8 @@ def groups_from_dummies(X, complete=True):
         Rows.
     complete : bool, default=True
         Whether every row must have a one in every group. With False a row may have none (a category
-        was dropped, or is unknown); groups then grow as far as no row has two, which can join
-        columns that merely never meet.
+        was dropped, or is unknown); groups then grow as long as no row has two ones, which can join
+        unrelated columns that are never 1 in the same row.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def groups_from_dummies(X, complete=True):
 
     See Also
     --------
-    groups_from_names : From the names of the columns, where they tell.
+    groups_from_names : From the names of the columns.
 
     Examples
     --------
@@ -77,30 +78,33 @@ def groups_from_dummies(X, complete=True):
     """
     table = sp.csc_array(check_array(X, accept_sparse="csc", dtype=np.float64))
     table.eliminate_zeros()
-    n, p = table.shape
-    spans = [table.indices[table.indptr[j] : table.indptr[j + 1]] for j in range(p)]
-    binary = [
-        bool((table.data[table.indptr[j] : table.indptr[j + 1]] == 1.0).all()) for j in range(p)
+    n_rows, n_columns = table.shape
+    column_rows = [table.indices[table.indptr[j] : table.indptr[j + 1]] for j in range(n_columns)]
+    is_binary = [
+        bool((table.data[table.indptr[j] : table.indptr[j + 1]] == 1.0).all())
+        for j in range(n_columns)
     ]
-    labels, start, label = np.empty(p, dtype=np.int64), 0, 0
-    while start < p:
-        stop = _one_hot_end(spans, binary, start, n, complete)
+    labels, start, label = np.empty(n_columns, dtype=np.int64), 0, 0
+    while start < n_columns:
+        stop = _one_hot_end(column_rows, is_binary, start, n_rows, complete)
         labels[start:stop] = label
         start, label = stop, label + 1
     return labels
 
 
-def _one_hot_end(spans, binary, start: int, n: int, complete: bool) -> int:
-    """End of the one-hot group that starts at a column; the next column where there is none."""
-    taken, total = np.zeros(n, dtype=bool), 0
-    for j in range(start, len(spans)):
-        if not binary[j] or not len(spans[j]) or taken[spans[j]].any():
+def _one_hot_end(column_rows, is_binary, start: int, n_rows: int, complete: bool) -> int:
+    """Return the end of the one-hot group that starts at a column; the next column if there is
+    none.
+    """
+    is_covered, n_ones = np.zeros(n_rows, dtype=bool), 0
+    for j in range(start, len(column_rows)):
+        if not is_binary[j] or not len(column_rows[j]) or is_covered[column_rows[j]].any():
             return max(j, start + 1) if not complete else start + 1
-        taken[spans[j]] = True
-        total += len(spans[j])
-        if complete and total == n:
+        is_covered[column_rows[j]] = True
+        n_ones += len(column_rows[j])
+        if complete and n_ones == n_rows:
             return j + 1
-    return start + 1 if complete else len(spans)
+    return start + 1 if complete else len(column_rows)
 
 
 def groups_by_correlation(X, threshold=0.7, linkage="average"):
@@ -114,8 +118,8 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
     threshold : float, default=0.7
         Least absolute correlation within a group, in the sense of `linkage`; between 0 and 1.
     linkage : {"average", "single", "complete"}, default="average"
-        Whether it is the mean over pairs of two joined clusters, their closest pair, or their
-        farthest.
+        Whether `threshold` is compared with the mean over the pairs of two clusters, with their
+        closest pair, or with their farthest pair.
 
     Returns
     -------
@@ -125,7 +129,7 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
 
     See Also
     --------
-    groups_from_names : From the names of the columns, where they tell.
+    groups_from_names : From the names of the columns.
 
     Examples
     --------
@@ -156,20 +160,20 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
 
 
 def _correlations(table) -> np.ndarray:
-    """Absolute correlations; those of a constant column are 0."""
-    n, mean = table.shape[0], np.asarray(table.mean(axis=0)).ravel()
+    """Return the absolute correlations; those of a constant column are 0."""
+    n_rows, mean = table.shape[0], np.asarray(table.mean(axis=0)).ravel()
     products = table.T @ table
-    covariance = (products.toarray() if sp.issparse(products) else products) / n - np.outer(
+    covariance = (products.toarray() if sp.issparse(products) else products) / n_rows - np.outer(
         mean, mean
     )
-    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    alive = spread > 1e-7 * np.maximum(np.abs(mean), 1e-300)
-    scale = np.where(alive, 1.0 / np.where(alive, spread, 1.0), 0.0)
+    std = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    varies = std > 1e-7 * np.maximum(np.abs(mean), 1e-300)
+    scale = np.where(varies, 1.0 / np.where(varies, std, 1.0), 0.0)
     return np.minimum(np.abs(covariance * scale[:, None] * scale), 1.0)
 
 
 def _clusters(correlations, threshold: float, method: str) -> np.ndarray:
-    """Cluster of each column."""
+    """Return the cluster of each column."""
     above = np.triu_indices(len(correlations), 1)
     return hierarchy.fcluster(
         hierarchy.linkage(1.0 - correlations[above], method),

@@ -10,12 +10,18 @@ from tamis.base.estimators.group_stream import OnlineBlocks, Strength
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import HeldOut
 from tamis.base.parameters import TermLike, estimator, loss_parameter
-from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.group_lasso.group_parameters import (
+    FeatureGroupParameters,
+    GroupWeightParameters,
+    make_blocks,
+)
 
 
 @estimator
-class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks):
-    r"""Streams with groups of columns.
+class _OnlineGroupLasso(
+    GroupWeightParameters, Strength, FeatureGroupParameters, HeldOut, OnlineBlocks
+):
+    r"""Online models with groups of columns.
 
     Choose this {kind} for streams, and for rows that are sparse or do not fit into memory, where
     columns belong together: dummies of a category, bins of a number, words of a topic. On dense
@@ -32,10 +38,10 @@ class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks)
     .. math:: c_g = T\big(U_g,\; \alpha r_g t + \rho \beta_t\big), \qquad
        w_g = -\frac{1}{\beta_t} \Big[1 - \frac{\alpha a_g t}{\|c_g\|_2}\Big]_+ c_g .
 
-    Groups stay or leave as a whole; where :math:`r_g > 0`, single columns leave kept groups too. A
-    step costs O(nonzeros of the row), with :math:`r_g` or :math:`\rho` above 0 O(columns of the
-    groups that the row touches): nothing else is ever computed, and nothing is approximated. Groups
-    may overlap: a weight is then the sum of its groups' parts, and no column is copied.
+    Groups are selected as a whole; where :math:`r_g > 0`, single columns of selected groups may be
+    0 too. A step costs O(nonzeros of the row) or, with :math:`r_g` or :math:`\rho` above 0,
+    O(columns of the groups of the row), and is exact. Groups may overlap: a weight is then the sum
+    of one weight for each of its groups, and no column is copied.
 
     {parameters}
 
@@ -59,24 +65,26 @@ class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks)
 
     _attributes: ClassVar[str] = """\
         feature_groups_ : list of ndarray
-            The groups as arrays of columns: those given, then columns of no group, then columns
-            that are not penalised.
+            The groups as arrays of columns: those of the user, then columns of no group, then
+            columns that are not penalised.
         group_support_ : ndarray of int
-            Numbers of the kept groups."""
+            Indices of the selected groups."""
 
     def _model(self):
         has_l1 = bool(self.l1_ratio) or self.l1_weights is not None
-        return self._dual_averaging(partial(blocks_of, self), has_l1)
+        return self._dual_averaging(partial(make_blocks, self), has_l1)
 
     @property
     def feature_groups_(self):
         """The groups, as arrays of columns."""
-        engine = self._fitted("feature_groups_")
-        return np.split(engine.members.astype(np.int64), engine.starts[1:-1].astype(np.int64))
+        solver_state = self._fitted("feature_groups_")
+        return np.split(
+            solver_state.members.astype(np.int64), solver_state.starts[1:-1].astype(np.int64)
+        )
 
     @property
     def group_support_(self):
-        """Indices of the groups that are kept."""
+        """Indices of the groups with nonzero weights."""
         return np.flatnonzero(self._fitted("group_support_").factors())
 
 

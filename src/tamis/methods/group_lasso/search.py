@@ -1,4 +1,6 @@
-"""Batch group lasso that chooses its strength by cross-validation, within one standard error."""
+"""Batch group lasso that chooses its strength by cross-validation, with the one-standard-error
+rule.
+"""
 
 from numbers import Integral
 from typing import Any, ClassVar
@@ -17,17 +19,17 @@ from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, par
 from tamis.base.scores import one_standard_error_of_folds
 from tamis.base.splits import make_folds
 from tamis.base.validation import warn_user
-from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights
-from tamis.methods.group_lasso.estimator import GroupedColumns
-from tamis.solvers.path.path import shown_path, solve_path, take_alphas
+from tamis.methods.group_lasso.estimator import BatchGroupLasso
+from tamis.methods.group_lasso.group_parameters import FeatureGroupParameters, GroupWeightParameters
+from tamis.solvers.path.path import path_arrays, solve_path, take_alphas
 from tamis.solvers.path.problem import Problem
 from tamis.solvers.path.solver import largest_alpha
 from tamis.system.schema import array, figure, number, record
 
 
 @estimator
-class Search:
-    """Models that choose a strength; stands left of those that say what a strength is about."""
+class AlphaSearchParameters:
+    """Parameters of models that choose their strength; stands left of the other base classes."""
 
     alphas: Any = parameter(
         100,
@@ -45,20 +47,22 @@ class Search:
     n_jobs: int | None = parameter(None, [Integral, None], "Folds at a time, by joblib.")
 
 
-class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
+class GroupLassoCV(
+    AlphaSearchParameters, GroupWeightParameters, FeatureGroupParameters, BatchGroupLasso
+):
     r"""The batch models that choose their strength.
 
-    Choose this {kind} over `GroupLasso{Kind}` whenever the groups that are kept matter. `se=0` is
-    for prediction alone.
+    Choose this {kind} over `GroupLasso{Kind}` whenever the selected groups matter. `se=0` is for
+    prediction only.
 
     Minimises, for every strength of a falling grid and on every fold,
 
     .. math:: \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(w^T x_i + b, y_i)
        + \alpha \sum_g \big(a_g \|w_g\|_2 + r_g \|w_g\|_1\big)
 
-    each solution begun at the last one, and takes the largest strength whose held-out loss is
-    within `se` standard errors of the least: at the least loss itself too many groups are kept. All
-    rows are then fitted along the grid.
+    each solution started at the last one, and takes the largest strength whose held-out loss is
+    within `se` standard errors of the smallest: at the smallest loss itself, too many groups are
+    selected. Then it fits all rows along the grid.
 
     {parameters}
 
@@ -100,29 +104,29 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
             Solutions of all rows along all strengths, as the method `path` gives them.
         cv_results_ : dict
             "alpha", "split_test_loss" of shape (n_alphas, n_folds), "mean_test_loss" and "limit",
-            the least mean loss and `se` standard errors.
+            the smallest mean loss plus `se` standard errors.
         best_index_ : int
-            Place of `alpha_` among the strengths."""
+            Index of `alpha_` in the strengths."""
 
-    def _fit(self, X, y, sample_weight, **beside):
-        """Take, cut into folds, solve their paths and that of all rows, show."""
+    def _fit(self, X, y, sample_weight, **options):
+        """Fit the paths of all folds and of all rows, and choose the strength."""
         self._validate_params()
         self._loss()
         taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem, penalty = self._problem_and_penalty(taken, **beside)
+        targets, problem, penalty = self._problem_and_penalty(taken, **options)
         alphas = take_alphas(self.alphas, problem, penalty)
         largest = largest_alpha(problem, penalty)
-        given = (penalty, alphas, self.tol, self.max_iter, largest)
+        path_args = (penalty, alphas, self.tol, self.max_iter, largest)
         folds = make_folds(
             self.cv, taken.given, targets.strata(taken.columns),
             stratify=is_classifier(self), rows=taken.kept,
         )  # fmt: skip
-        sides = [[np.flatnonzero(np.isin(taken.kept, side)) for side in fold] for fold in folds]
-        jobs = (delayed(held_out_losses)(problem, *fold, *given) for fold in sides)
-        losses, shortfalls = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(jobs), strict=True))
+        fold_rows = [[np.flatnonzero(np.isin(taken.kept, part)) for part in fold] for fold in folds]
+        tasks = (delayed(held_out_losses)(problem, *fold, *path_args) for fold in fold_rows)
+        losses, shortfalls = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(tasks), strict=True))
         losses = losses.T
-        best, limit = one_standard_error_of_folds(losses, se=float(self.se))
-        outcomes = solve_path(problem, *given)
+        best_index, limit = one_standard_error_of_folds(losses, se=float(self.se))
+        outcomes = solve_path(problem, *path_args)
         results = {
             "alpha": alphas,
             "split_test_loss": losses,
@@ -132,49 +136,54 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
         self._show(
             targets,
             problem,
-            outcomes[best],
-            alpha_=float(alphas[best]),
+            outcomes[best_index],
+            alpha_=float(alphas[best_index]),
             alpha_max_=largest,
-            best_index_=best,
-            path_=shown_path(problem, alphas, outcomes),
+            best_index_=best_index,
+            path_=path_arrays(problem, alphas, outcomes),
             cv_results_=results,
         )
-        if outcomes[best].shortfall > 1.0:
-            self._warn_unfinished(outcomes[best])
+        if outcomes[best_index].shortfall > 1.0:
+            self._warn_unfinished(outcomes[best_index])
         else:
             whole = [outcome.shortfall for outcome in outcomes]
             self._warn_search(np.vstack([shortfalls, whole]))
         return self
 
     def _warn_search(self, shortfalls: np.ndarray) -> None:
-        """Say it where the choice rests on solutions that were not reached."""
-        late = shortfalls > 1.0
-        if late.any():
+        """Warn if the choice depends on solutions that did not converge."""
+        is_unfinished = shortfalls > 1.0
+        if is_unfinished.any():
             warn_user(
-                f"{type(self).__name__} chose among {late.size} solutions, of which {late.sum()} "
-                f"did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; the "
-                f"largest gap or violation is {shortfalls.max():.2g} times its limit. "
+                f"{type(self).__name__} chose among {is_unfinished.size} solutions, of which "
+                f"{is_unfinished.sum()} did not reach tol={self.tol:g} in "
+                f"max_iter={self.max_iter} iterations; the largest gap or violation is "
+                f"{shortfalls.max():.2g} times its limit. "
                 "Raise max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
             )
 
 
-def held_out_losses(problem: Problem, train, test, *given) -> tuple[list, list]:
-    """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength; and how
-    far these are from their end.
+def held_out_losses(problem: Problem, train, test, *path_args) -> tuple[list, list]:
+    """Return the mean loss of the rows `test` under the solutions of the rows `train`, one a
+    strength, and the remaining gap over its limit of each solution.
     """
-    inside, outside, losses = problem.of_rows(train), problem.of_rows(test), []
-    outcomes = solve_path(inside, *given)
+    train_problem, test_problem, losses = problem.select_rows(train), problem.select_rows(test), []
+    outcomes = solve_path(train_problem, *path_args)
     for outcome in outcomes:
         coef = problem.blocks.gathered(outcome.w)
-        bias = outcome.bias - inside.design.shift(coef) + outside.design.shift(coef)
-        scores = outside.design.scores(coef) + outside.design.level(bias)
-        losses.append(outside.smooth.value(scores))
+        bias = (
+            outcome.bias
+            - train_problem.design.intercept_shift(coef)
+            + test_problem.design.intercept_shift(coef)
+        )
+        scores = test_problem.design.scores(coef) + test_problem.design.intercept_scores(bias)
+        losses.append(test_problem.smooth.value(scores))
     return losses, [outcome.shortfall for outcome in outcomes]
 
 
 @estimator(kw_only=True)
-class GroupLassoClassifierCV(OffsetClassifier, GroupLassoSearch):
+class GroupLassoClassifierCV(OffsetClassifier, GroupLassoCV):
     """Batch classifier that keeps or drops whole groups of columns, tuned by cross-validation
     (group lasso, sparse group lasso).
 
@@ -197,7 +206,7 @@ class GroupLassoClassifierCV(OffsetClassifier, GroupLassoSearch):
 
 
 @estimator(kw_only=True)
-class GroupLassoRegressorCV(OffsetRegressor, GroupLassoSearch):
+class GroupLassoRegressorCV(OffsetRegressor, GroupLassoCV):
     """Batch regressor that keeps or drops whole groups of columns, tuned by cross-validation (group
     lasso, sparse group lasso).
 

@@ -20,23 +20,32 @@ from tamis.base.estimators.regressor import Regressor
 from tamis.base.feature_groups import take_groups
 from tamis.base.parameters import TERM, TermLike, estimator, parameter
 from tamis.base.validation import half_fitted, take_matrix, take_offset
-from tamis.methods.multitask.blocks import MEANINGS, PENALTIES, L1Weight, TaskPenalty, blocks_of
-from tamis.methods.multitask.labels import TaskTargets, of_rows
-from tamis.methods.multitask.offsets import OffsetClassesByTask, OffsetNumbersByTask
+from tamis.methods.multitask.offset_prediction import (
+    OffsetTaskClassifierMixin,
+    OffsetTaskRegressorMixin,
+)
+from tamis.methods.multitask.task_penalties import (
+    PENALTY_DESCRIPTION,
+    PENALTY_WEIGHTS,
+    L1WeightParameter,
+    TaskPenaltyParameter,
+    make_blocks,
+)
+from tamis.methods.multitask.task_targets import TaskTargets, labels_of_rows
 from tamis.solvers.path.design import TaskDesign
-from tamis.solvers.path.inner.models import GramStore
-from tamis.solvers.path.loop import Blocks, score_own
+from tamis.solvers.path.inner.models import GramCache
+from tamis.solvers.path.loop import Blocks, score_by_task
 from tamis.solvers.path.problem import Problem
 from tamis.system.schema import array, one_of
 
 
 @estimator
-class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
+class MultiTask(L1WeightParameter, TaskPenaltyParameter, Strength, BlockModel):
     r"""Batch models whose rows each belong to a task.
 
-    Choose this {kind} where many small tasks look at the same columns and fit into memory. For
-    streams there is `OnlineMultiTask{Kind}`; where tasks have nothing in common, separate models do
-    as well. With the same rows in all tasks, the squared loss and the penalty "shared" it is
+    Choose this {kind} where many small tasks have the same columns and fit into memory. For
+    streams there is `OnlineMultiTask{Kind}`; where tasks have nothing in common, separate models
+    are as good. With the same rows in all tasks, the squared loss and the penalty "shared" it is
     scikit-learn's `MultiTaskLasso`.
 
     Minimises, with one column :math:`W_{\cdot q}` and one intercept a task,
@@ -67,7 +76,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
     penalty: TermLike = parameter(
         "shared",
         TERM,
-        f"{MEANINGS} Else, of the weights of a feature in all tasks, {PENALTY_NAMES}.",
+        f"{PENALTY_DESCRIPTION} Else, of the weights of a feature in all tasks, {PENALTY_NAMES}.",
     )
     _contents: ClassVar[dict] = {
         "coef_": one_of(
@@ -87,33 +96,35 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
         support_ : ndarray of int
             Indices of the features that some task keeps.
         tasks_ : ndarray
-            Labels of the tasks, in the order in which they come; rows of `coef_` are in this
+            Labels of the tasks in the order of their first rows; rows of `coef_` are in this
             order.
         history_ : list of dict
             Per iteration: objective, duality gap, features with weights, features screened."""
     _layout = "rows"
 
     def _penalty(self, blocks: Blocks):
-        """The penalty of the blocks, of strength 1."""
+        """Return the penalty term, of strength 1."""
         return super()._penalty(blocks) if self._is_named() else group_penalty(self)
 
     def _is_named(self) -> bool:
-        """Whether the penalty is one of the family's own."""
-        return isinstance(self.penalty, str) and self.penalty in PENALTIES
+        """Return whether `penalty` is one of the multi-task names."""
+        return isinstance(self.penalty, str) and self.penalty in PENALTY_WEIGHTS
 
     def _blocks(self, n_columns: int) -> Blocks:
-        """One block a feature, over all tasks."""
+        """Return one block a feature, over all tasks."""
         if self._is_named():
-            return blocks_of(self, n_columns)
+            return make_blocks(self, n_columns)
         inside = float(self.l1_weight) if reads_l1(group_penalty(self)) else 0.0
         return take_groups(None, n_columns, group_weights=1.0, l1_weights=inside)
 
     def _problem(
-        self, taken: Taken, task=None, offset=None, **beside
+        self, taken: Taken, task=None, offset=None, **options
     ) -> tuple[TaskTargets, Problem]:
-        """Weights sum to 1 in every task; rows of weight 0 are gone, and tasks of no others too."""
-        found = of_rows(task, taken.given)[taken.kept]
-        targets, codes = TaskTargets.of(taken.targets, found)
+        """Return the targets and the problem. Row weights sum to 1 in every task; rows of weight 0
+        are left out, and so are tasks without other rows.
+        """
+        labels = labels_of_rows(task, taken.given)[taken.kept]
+        targets, codes = TaskTargets.of(taken.targets, labels)
         tasks, codes = len(targets.tasks), codes.astype(np.int64)
         weights = taken.weights / np.bincount(codes, weights=taken.weights)[codes]
         rows = taken.rows._replace(data=taken.rows.data.astype(np.float64, copy=False))
@@ -122,29 +133,29 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
             offset = take_offset(offset, taken.given)[taken.kept]
         smooth = bind_loss(self._loss(), taken.targets, taken.columns, weights, offset)
         blocks = self._blocks(rows.n_features)
-        return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramStore())
+        return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramCache())
 
     def _intercepts(self, targets, intercept):
-        return targets.shaped_intercepts(intercept)
+        return targets.shape_intercepts(intercept)
 
     def _scores(self, X, task=None):
-        """Scores (rows, outputs), each by the weights of its task."""
+        """Return the scores (rows, outputs), each row by the coefficients of its task."""
         check_is_fitted(self)
         rows = take_matrix(self, X, reset=False)
         targets, coef, intercept = self._targets, self.coef_, self.intercept_
-        codes = targets.asked(task, rows.n_rows, type(self).__name__)
-        shape = (len(targets.tasks), targets.outputs)
-        every = shape[0] * shape[1]
-        if (np.size(coef), np.size(intercept)) != (every * rows.n_features, every):
+        codes = targets.prediction_codes(task, rows.n_rows, type(self).__name__)
+        intercept_shape = (len(targets.tasks), targets.outputs)
+        n_outputs = intercept_shape[0] * intercept_shape[1]
+        if (np.size(coef), np.size(intercept)) != (n_outputs * rows.n_features, n_outputs):
             raise half_fitted(self)
-        weights = np.ascontiguousarray(np.reshape(coef, (every, -1)).T)
+        weights = np.ascontiguousarray(np.reshape(coef, (n_outputs, -1)).T)
         scores = np.empty((rows.n_rows, targets.outputs))
-        score_own(*rows[:3], codes, weights, scores)
-        return scores + np.reshape(intercept, shape)[codes]
+        score_by_task(*rows[:3], codes, weights, scores)
+        return scores + np.reshape(intercept, intercept_shape)[codes]
 
 
 @estimator(kw_only=True)
-class MultiTaskClassifier(OffsetClassesByTask, LikelyClassifier, MultiTask):  # type: ignore[misc]
+class MultiTaskClassifier(OffsetTaskClassifierMixin, LikelyClassifier, MultiTask):  # type: ignore[misc]
     """Batch classifier of several tasks that choose their features together.
 
     {family}
@@ -169,7 +180,7 @@ class MultiTaskClassifier(OffsetClassesByTask, LikelyClassifier, MultiTask):  # 
 
 
 @estimator(kw_only=True)
-class MultiTaskRegressor(OffsetNumbersByTask, Regressor, MultiTask):  # type: ignore[misc]
+class MultiTaskRegressor(OffsetTaskRegressorMixin, Regressor, MultiTask):  # type: ignore[misc]
     """Batch regressor of several tasks that choose their features together.
 
     {family}

@@ -5,15 +5,19 @@ from typing import ClassVar
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import TermLike, estimator, loss_parameter
-from tamis.methods.multitask.answers import ClassesByTask, NumbersByTask
-from tamis.methods.multitask.stream import TaskBlocks, TaskClassStream, TaskNumberStream
+from tamis.methods.multitask.prediction import TaskClassifierMixin, TaskRegressorMixin
+from tamis.methods.multitask.stream import (
+    OnlineTaskClassifierMixin,
+    OnlineTaskModel,
+    OnlineTaskRegressorMixin,
+)
 
 
-class OnlineMultiTask(TaskBlocks):
-    r"""Streams of several tasks.
+class OnlineMultiTask(OnlineTaskModel):
+    r"""Online models of several tasks.
 
-    Choose this {kind} where many small tasks look at the same columns, and few of those matter to
-    any task: schools, patients, users, sensors. Where tasks have nothing in common,
+    Choose this {kind} where many small tasks have the same columns, and few of them matter to any
+    task: schools, patients, users, sensors. Where tasks have nothing in common,
     ``penalty="individual"`` or separate models do as well.
 
     Minimises, with one column :math:`W_{\cdot q}` and one intercept a task and the rows :math:`i`
@@ -46,14 +50,14 @@ class OnlineMultiTask(TaskBlocks):
 
     _attributes: ClassVar[str] = """\
         tasks_ : ndarray
-            Labels of the tasks, in the order in which they came; rows of `coef_` are in this
+            Labels of the tasks in the order of their first rows; rows of `coef_` are in this
             order. With several tasks `coef_` has shape (n_tasks, n_features), or (n_tasks,
             n_outputs, n_features) where a task has more than two classes, or several targets."""
 
 
 @estimator
 class OnlineMultiTaskClassifier(  # type: ignore[misc]
-    ClassesByTask, TaskClassStream, LikelyClassifier, OnlineMultiTask
+    TaskClassifierMixin, OnlineTaskClassifierMixin, LikelyClassifier, OnlineMultiTask
 ):
     """Online classifier of several tasks that choose their features together (iMTFS, aMTFS, MTFTS).
 
@@ -81,7 +85,7 @@ class OnlineMultiTaskClassifier(  # type: ignore[misc]
 
 @estimator
 class OnlineMultiTaskRegressor(  # type: ignore[misc]
-    NumbersByTask, TaskNumberStream, Regressor, OnlineMultiTask
+    TaskRegressorMixin, OnlineTaskRegressorMixin, Regressor, OnlineMultiTask
 ):
     """Online regressor of several tasks that choose their features together (iMTFS, aMTFS, MTFTS).
 

@@ -1,6 +1,6 @@
-"""The engine of online multi-task models: one column of cells a task and output, one block a
-feature; rounds of one row a task, and weights by which tasks count alike. No checks, no
-scikit-learn.
+"""State of online multi-task models: the outputs of all tasks, one block of cells a feature; rounds
+of one row a task; and row weights that balance the tasks. It validates nothing and does not depend
+on scikit-learn.
 """
 
 from copy import copy
@@ -11,32 +11,34 @@ import numpy as np
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.state import BLOCK
-from tamis.solvers.online_groups.loop import Form
-from tamis.solvers.online_groups.loop_walks import learn_rounds
+from tamis.solvers.online_groups.loop import GroupOptions
+from tamis.solvers.online_groups.loop_passes import learn_rounds
 from tamis.solvers.online_groups.state import GroupEngine
 from tamis.solvers.path.loop import Blocks
 from tamis.system.schema import array, size
 
-# A step takes one row of every task; or one row, which weighs as it comes, so that all tasks count
-# alike among all rows, or among the rows so far.
-ROUNDS, PLAIN, ALIKE, ALIKE_SO_FAR = ("rounds", "plain", "alike", "alike so far")
+# What a step takes: one row of every task; or one row, with its own weight, or with a weight by
+# which all tasks have the same total among all rows, or among the rows so far.
+BY_ROUNDS, AS_WEIGHTED, BALANCED, BALANCED_SO_FAR = ("rounds", "plain", "alike", "alike so far")
 
 
-class TaskEngine(GroupEngine):
+class MultiTaskState(GroupEngine):
     """A `GroupEngine` whose outputs are those of several tasks, `width` each."""
 
     _contents: ClassVar[dict] = {
         "width": size("width"),
         "outputs": size("outputs", equals="width*tasks"),
-        "protocol": None,  # set by the parameters before rows are learnt
+        "protocol": None,  # set from the parameters before each pass
         "totals": array("f8", "tasks+1", least=0.0),
     }
 
-    protocol = PLAIN
+    protocol = AS_WEIGHTED
 
     def __init__(self, terms, flags, features: int, width: int, tasks: int, blocks: Blocks):
         self.width = width
-        self.totals = np.zeros(tasks + 1)  # weight of each task's rows so far, and of all
+        self.totals = np.zeros(
+            tasks + 1
+        )  # total weight of the rows so far: of each task, and of all
         super().__init__(terms, flags, features, width * tasks, blocks)
 
     @property
@@ -44,99 +46,108 @@ class TaskEngine(GroupEngine):
         """Number of tasks."""
         return self.outputs // self.width
 
-    def with_tasks(self, count: int) -> "TaskEngine":
-        """The engine with more tasks, their weights 0."""
-        other, more = copy(self), count * self.width
-        sources = [*range(self.outputs), *[-1] * more]
-        super(TaskEngine, other)._regroup(sources, np.ones(self.outputs + more))
-        other.totals = np.r_[self.totals[:-1], np.zeros(count), self.totals[-1]]
-        return other
+    def with_tasks(self, n_tasks: int) -> "MultiTaskState":
+        """Return a copy with more tasks, whose weights are 0."""
+        larger, n_added = copy(self), n_tasks * self.width
+        sources = [*range(self.outputs), *[-1] * n_added]
+        super(MultiTaskState, larger)._set_outputs(sources, np.ones(self.outputs + n_added))
+        larger.totals = np.r_[self.totals[:-1], np.zeros(n_tasks), self.totals[-1]]
+        return larger
 
-    def _regroup(self, sources, signs) -> None:
-        """New outputs of every task."""
-        tasks, old = self.tasks, self.width
+    def _set_outputs(self, sources, signs) -> None:
+        """Set new outputs of every task."""
+        n_tasks, old_width = self.tasks, self.width
         self.width = len(sources)
-        every = [q * old + s if s >= 0 else -1 for q in range(tasks) for s in sources]
-        super()._regroup(every, np.tile(signs, tasks))
+        all_sources = [q * old_width + s if s >= 0 else -1 for q in range(n_tasks) for s in sources]
+        super()._set_outputs(all_sources, np.tile(signs, n_tasks))
 
-    def _form(self) -> Form:
-        share = 1.0 if self.protocol == ROUNDS else 1.0 / self.tasks
-        return super()._form()._replace(share=share, width=float(self.width))
+    def _options(self) -> GroupOptions:
+        fraction = 1.0 if self.protocol == BY_ROUNDS else 1.0 / self.tasks
+        return super()._options()._replace(alpha_fraction=fraction, task_outputs=float(self.width))
 
     def learn(
-        self, rows: Csr, coded: EncodedTargets, weights, key: int = 0, n_jobs: int = 1, tell=None
+        self,
+        rows: Csr,
+        encoded_targets: EncodedTargets,
+        weights,
+        key: int = 0,
+        n_jobs: int = 1,
+        on_progress=None,
     ) -> None:
-        """Walk the rows once, or make as many rounds as the longest task has rows."""
-        weights = self._weigh(coded.tasks.astype(np.int64), weights)
-        if self.protocol != ROUNDS:
-            super().learn(rows, coded, weights, key, n_jobs, tell)
+        """Learn from the rows once or, by rounds, as many times as the longest task has rows."""
+        weights = self._balance_weights(encoded_targets.tasks.astype(np.int64), weights)
+        if self.protocol != BY_ROUNDS:
+            super().learn(rows, encoded_targets, weights, key, n_jobs, on_progress)
             return
-        order = self._order(coded.tasks, weights, key)
+        order = self._round_rows(encoded_targets.tasks, weights, key)
         for start in range(0, len(order), BLOCK):
-            part = order[start : start + BLOCK]
-            self._walked(learn_rounds, rows, coded, weights, part)
-            if tell is not None:
-                tell(rows.n_rows * len(part) // len(order))
+            block = order[start : start + BLOCK]
+            self._run_loop(learn_rounds, rows, encoded_targets, weights, block)
+            if on_progress is not None:
+                on_progress(rows.n_rows * len(block) // len(order))
 
-    def _weigh(self, tasks: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Row weights as the protocol has them; rows are counted for tasks to come, too."""
-        if self.protocol == PLAIN:
+    def _balance_weights(self, tasks: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the row weights of the protocol, and add the rows to the totals of their tasks."""
+        if self.protocol == AS_WEIGHTED:
             return weights
-        if self.protocol == ROUNDS:
-            return frozen(of_mean_one(tasks, weights, self.tasks))
-        weigh = balanced if self.protocol == ALIKE else running_balance
-        alike, self.totals = weigh(tasks, weights, self.totals)
-        return weights if self.tasks == 1 else frozen(alike)
+        if self.protocol == BY_ROUNDS:
+            return frozen(normalize_by_task(tasks, weights, self.tasks))
+        balance = balanced if self.protocol == BALANCED else running_balance
+        balanced_weights, self.totals = balance(tasks, weights, self.totals)
+        return weights if self.tasks == 1 else frozen(balanced_weights)
 
-    def _order(self, tasks, weights, key: int) -> np.ndarray:
-        """Rows of each round, one a task: every task goes through its rows in an order of its own,
-        short ones again and again.
+    def _round_rows(self, tasks, weights, key: int) -> np.ndarray:
+        """Return the rows of each round, one a task: each task goes through its rows in its own
+        order, and short tasks start again.
 
-        A task without rows has the number of rows in place of one.
+        A task without rows has the number of rows in place of a row.
         """
-        present = weights > 0.0 if len(weights) else np.ones(len(tasks), dtype=bool)
-        mine = [np.flatnonzero((tasks == q) & present) for q in range(self.tasks)]
-        longest = max(map(len, mine))
-        order = np.full((longest, self.tasks), len(tasks), dtype=np.uint64)
-        for q, places in enumerate(mine):
-            if len(places):
-                walk = np.random.default_rng([key, q]).permutation(places) if key else places
-                order[:, q] = np.resize(walk, longest)
+        has_weight = weights > 0.0 if len(weights) else np.ones(len(tasks), dtype=bool)
+        task_rows = [np.flatnonzero((tasks == q) & has_weight) for q in range(self.tasks)]
+        n_rounds = max(map(len, task_rows))
+        order = np.full((n_rounds, self.tasks), len(tasks), dtype=np.uint64)
+        for q, indices in enumerate(task_rows):
+            if len(indices):
+                sequence = np.random.default_rng([key, q]).permutation(indices) if key else indices
+                order[:, q] = np.resize(sequence, n_rounds)
         return order
 
 
 # ---------------------------------------------------------------- weights by task
-def of_mean_one(tasks, weights, count: int) -> np.ndarray:
-    """Row weights whose mean is 1 within every task, rows of weight 0 left out."""
+def normalize_by_task(tasks, weights, n_tasks: int) -> np.ndarray:
+    """Return row weights whose mean is 1 within every task, not counting rows of weight 0."""
     if not len(weights):
         return weights
-    sums, rows = (np.bincount(tasks, weights=w, minlength=count) for w in (weights, weights > 0.0))
-    return weights * (rows / np.where(sums > 0.0, sums, 1.0))[tasks]
+    totals, n_rows = (
+        np.bincount(tasks, weights=values, minlength=n_tasks) for values in (weights, weights > 0.0)
+    )
+    return weights * (n_rows / np.where(totals > 0.0, totals, 1.0))[tasks]
 
 
 def balanced(tasks, weights, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row weights by which every task counts alike, N / (Q N_q), counts being sums of weights of
-    all rows; and these counts, the last one of all tasks.
+    """Return row weights by which every task has the same total, N / (Q N_q) with counts that are
+    sums of weights of all rows; and these counts, the last one that of all tasks.
     """
-    weights, count = weights if len(weights) else np.ones(len(tasks)), len(totals) - 1
-    sums = np.bincount(tasks, weights=weights, minlength=count)
-    own, whole = sums[tasks], sums.sum()
-    alike = weights * (whole / (count * np.where(own > 0.0, own, 1.0)))
-    return alike, np.r_[sums, whole]
+    weights, n_tasks = weights if len(weights) else np.ones(len(tasks)), len(totals) - 1
+    task_weights = np.bincount(tasks, weights=weights, minlength=n_tasks)
+    of_row, total = task_weights[tasks], task_weights.sum()
+    balanced_weights = weights * (total / (n_tasks * np.where(of_row > 0.0, of_row, 1.0)))
+    return balanced_weights, np.r_[task_weights, total]
 
 
 def running_balance(tasks, weights, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same with the counts of the rows so far, the present one included, from those of the rows
-    before.
+    """Return the same weights with the counts of the rows so far (including the present one), and
+    the new counts.
 
-    Sums go on row by row, so that chunks do not change the bits.
+    Counts are summed row by row, so that the bits do not depend on chunks.
     """
     weights, totals = weights if len(weights) else np.ones(len(tasks)), totals.copy()
-    own, seen = np.empty(len(tasks)), np.cumsum(np.r_[totals[-1], weights])[1:]
+    task_totals, all_totals = np.empty(len(tasks)), np.cumsum(np.r_[totals[-1], weights])[1:]
     for q in range(len(totals) - 1):
-        mine = tasks == q
-        if mine.any():
-            own[mine] = np.cumsum(np.r_[totals[q], weights[mine]])[1:]
-            totals[q] = own[mine][-1]
-    totals[-1] = seen[-1] if len(seen) else totals[-1]
-    return weights * (seen / ((len(totals) - 1) * np.where(own > 0.0, own, 1.0))), totals
+        in_task = tasks == q
+        if in_task.any():
+            task_totals[in_task] = np.cumsum(np.r_[totals[q], weights[in_task]])[1:]
+            totals[q] = task_totals[in_task][-1]
+    totals[-1] = all_totals[-1] if len(all_totals) else totals[-1]
+    task_totals = np.where(task_totals > 0.0, task_totals, 1.0)
+    return weights * (all_totals / ((len(totals) - 1) * task_totals)), totals

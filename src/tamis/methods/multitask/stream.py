@@ -1,4 +1,6 @@
-"""Tasks in a stream: coded beside y, met at their first row, learnt in rounds or as they come."""
+"""Base classes of the online multi-task models: tasks are coded with y, may be new at any row, and
+are learnt in rounds or row by row.
+"""
 
 from functools import partial
 from itertools import pairwise
@@ -12,16 +14,32 @@ from tamis.base.estimators.group_stream import GroupModel, OnlineBlocks, Strengt
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
 from tamis.base.validation import half_fitted
-from tamis.methods.multitask.blocks import L1Weight, TaskPenalty, blocks_of, prices
-from tamis.methods.multitask.labels import TaskTargets, first_ones, of_rows, take_labels
-from tamis.methods.multitask.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine
+from tamis.methods.multitask.state import (
+    AS_WEIGHTED,
+    BALANCED,
+    BALANCED_SO_FAR,
+    BY_ROUNDS,
+    MultiTaskState,
+)
+from tamis.methods.multitask.task_penalties import (
+    L1WeightParameter,
+    TaskPenaltyParameter,
+    make_blocks,
+    penalty_weights,
+)
+from tamis.methods.multitask.task_targets import (
+    TaskTargets,
+    labels_of_rows,
+    new_labels,
+    validate_task_labels,
+)
 from tamis.system.schema import part
 from tamis.system.threads import locked
 
 
 @estimator
-class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
-    """Streams of several tasks: parameters and engines."""
+class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineBlocks):
+    """Base of the online models of several tasks: parameters and state."""
 
     protocol: str = parameter(
         "auto",
@@ -39,7 +57,9 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
     )
 
     def _model(self) -> GroupModel:
-        return self._dual_averaging(partial(blocks_of, self), has_l1=prices(self)[1] > 0.0)
+        return self._dual_averaging(
+            partial(make_blocks, self), has_l1=penalty_weights(self)[1] > 0.0
+        )
 
     def _partial_fit(self, X, y, sample_weight, classes=None, task=None, offset=None):
         if self.protocol == "round":
@@ -49,86 +69,90 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
             )
         return super()._partial_fit(X, y, sample_weight, classes, task, offset)
 
-    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> TaskEngine:
-        sizes = n_features, targets.outputs, len(targets.tasks)
-        engine = TaskEngine(model.terms, model.flags, *sizes, model.blocks(n_features))
-        engine.softmax = excludes(targets)
-        return self._by_protocol(engine, is_fit)
+    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> MultiTaskState:
+        shape = n_features, targets.outputs, len(targets.tasks)
+        solver_state = MultiTaskState(model.terms, model.flags, *shape, model.blocks(n_features))
+        solver_state.softmax = excludes(targets)
+        return self._set_protocol(solver_state, is_fit)
 
-    def _renew(self, engine, model: GroupModel, targets, n_features: int, is_fit: bool):
-        engine = super()._renew(engine, model, targets, n_features, is_fit)
-        if len(targets.tasks) > engine.tasks:
-            engine = engine.with_tasks(len(targets.tasks) - engine.tasks)
-        return self._by_protocol(engine, is_fit)
+    def _renew(self, solver_state, model: GroupModel, targets, n_features: int, is_fit: bool):
+        solver_state = super()._renew(solver_state, model, targets, n_features, is_fit)
+        if len(targets.tasks) > solver_state.tasks:
+            solver_state = solver_state.with_tasks(len(targets.tasks) - solver_state.tasks)
+        return self._set_protocol(solver_state, is_fit)
 
-    def _by_protocol(self, engine: TaskEngine, is_fit: bool) -> TaskEngine:
-        """The engine as it is to walk; with one task rounds are a stream."""
-        if is_fit and self.protocol != "stream" and engine.tasks > 1:
-            engine.protocol = ROUNDS
+    def _set_protocol(self, solver_state: MultiTaskState, is_fit: bool) -> MultiTaskState:
+        """Set how the state learns; with one task, rounds are row by row."""
+        if is_fit and self.protocol != "stream" and solver_state.tasks > 1:
+            solver_state.protocol = BY_ROUNDS
         elif self.balance_tasks:
-            engine.protocol = ALIKE if is_fit else ALIKE_SO_FAR
+            solver_state.protocol = BALANCED if is_fit else BALANCED_SO_FAR
         else:
-            engine.protocol = PLAIN
-        return engine
+            solver_state.protocol = AS_WEIGHTED
+        return solver_state
 
 
-class TaskStream(Predictor):
-    """A stream of classes or numbers whose rows each belong to a task."""
+class OnlineTaskMixin(Predictor):
+    """Mixin of online models whose rows each belong to a task."""
 
-    _contents: ClassVar[dict] = {"_engine": part(TaskEngine, "columns", "tasks", width="outputs")}
+    _contents: ClassVar[dict] = {
+        "_engine": part(MultiTaskState, "columns", "tasks", width="outputs")
+    }
     _lives = False  # a row needs its task
 
-    def _code(self, y, n_rows: int, task=None, known=None, **how):
-        """Targets with their tasks, and both as loops read them."""
+    def _code(self, y, n_rows: int, task=None, known=None, **options):
+        """Return the targets with their tasks, and both encoded."""
         inside = None if known is None else known.inside
-        targets, coded = super()._code(y, n_rows, known=inside, **how)
-        targets, codes = TaskTargets.of(targets, of_rows(task, n_rows), known)
+        targets, coded = super()._code(y, n_rows, known=inside, **options)
+        targets, codes = TaskTargets.of(targets, labels_of_rows(task, n_rows), known)
         return targets, coded._replace(tasks=codes)
 
-    def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None):
-        """Cut a chunk also where a task is met for the first time: it exists from its first row
-        on.
+    def _spans(self, y, n_rows: int, has_begun: bool, classes=None, task=None):
+        """Return spans of rows that also start where a task is new, since it exists from its first
+        row on.
         """
-        spans = super()._spans(y, n_rows, begun, classes)
-        found = of_rows(task, n_rows)
-        new = first_ones(found, self._targets.tasks) if begun else first_ones(found)
-        values, first = np.unique(found, return_index=True)
-        cuts = {*first[np.isin(values, new)].tolist(), *(at for span in spans for at in span)}
+        spans = super()._spans(y, n_rows, has_begun, classes)
+        row_labels = labels_of_rows(task, n_rows)
+        added = new_labels(row_labels, self._targets.tasks) if has_begun else new_labels(row_labels)
+        values, first = np.unique(row_labels, return_index=True)
+        cuts = {*first[np.isin(values, added)].tolist(), *(row for span in spans for row in span)}
         return list(pairwise(sorted(cuts)))
 
-    # ------------------------------------------------------------------ what a fit shows
+    # ------------------------------------------------------------------ fitted attributes
     def _scores(self, X, task=None):
-        """Scores of each row's own task."""
-        engine, rows = self._asked(X)
-        codes = self._targets.asked(task, rows.n_rows, type(self).__name__)
-        if codes.max(initial=0) >= engine.tasks:
+        """Return the scores of each row by its task."""
+        solver_state, rows = self._asked(X)
+        codes = self._targets.prediction_codes(task, rows.n_rows, type(self).__name__)
+        if codes.max(initial=0) >= solver_state.tasks:
             raise half_fitted(self)
-        return engine.score(rows, codes)
+        return solver_state.score(rows, codes)
 
-    def _shown(self, name: str) -> tuple[TaskEngine, TaskTargets]:
-        """Engine and targets that go together: another thread may be putting new ones in place."""
-        engine, targets = self._fitted(name), self._targets
-        if (engine.tasks, engine.width) != (len(targets.tasks), targets.outputs):
+    def _consistent_state(self, name: str) -> tuple[MultiTaskState, TaskTargets]:
+        """Return state and targets if they belong together: another thread may be replacing
+        both.
+        """
+        solver_state, targets = self._fitted(name), self._targets
+        if (solver_state.tasks, solver_state.width) != (len(targets.tasks), targets.outputs):
             raise half_fitted(self)
-        return engine, targets
+        return solver_state, targets
 
     @property
     def coef_(self):
         """Weights by task; sparse after `sparsify`, with the outputs of all tasks as rows."""
-        engine, targets = self._shown("coef_")
+        solver_state, targets = self._consistent_state("coef_")
         if getattr(self, "_sparse", False):
             return super().coef_
-        return targets.shaped(engine.weights())
+        return targets.shaped(solver_state.weights())
 
     @property
     def intercept_(self):
         """Intercepts by task."""
-        engine, targets = self._shown("intercept_")
-        return targets.shaped_intercepts(engine.intercepts())
+        solver_state, targets = self._consistent_state("intercept_")
+        return targets.shape_intercepts(solver_state.intercepts())
 
 
-class TaskClassStream(TaskStream, ClassStream):  # type: ignore[misc]
-    """A stream of classes of several tasks."""
+class OnlineTaskClassifierMixin(OnlineTaskMixin, ClassStream):  # type: ignore[misc]
+    """Mixin of online classifiers of several tasks."""
 
     @locked
     def partial_fit(  # type: ignore[override]
@@ -154,11 +178,13 @@ class TaskClassStream(TaskStream, ClassStream):  # type: ignore[misc]
         -------
         self : object
         """
-        return self._partial_fit(X, y, sample_weight, task=take_labels(task), classes=classes)
+        return self._partial_fit(
+            X, y, sample_weight, task=validate_task_labels(task), classes=classes
+        )
 
 
-class TaskNumberStream(TaskStream, NumberStream):
-    """A stream of numbers of several tasks."""
+class OnlineTaskRegressorMixin(OnlineTaskMixin, NumberStream):
+    """Mixin of online regressors of several tasks."""
 
     @locked
     def partial_fit(self, X, y, task=None, sample_weight=None):  # type: ignore[override]
@@ -180,4 +206,4 @@ class TaskNumberStream(TaskStream, NumberStream):
         -------
         self : object
         """
-        return self._partial_fit(X, y, sample_weight, task=take_labels(task))
+        return self._partial_fit(X, y, sample_weight, task=validate_task_labels(task))

@@ -1,4 +1,4 @@
-"""The composed model: any loss, penalty, optimizer and learning rate that go together."""
+"""Online models composed of any compatible loss, penalty, optimizer and learning rate."""
 
 from tamis.base.model_parts import (
     LEADER_ETA,
@@ -49,16 +49,16 @@ _PENALTY_METHODS = ("value", "prox", "rates", "from_stored", "to_stored", "subgr
 
 
 @estimator
-class _Composed(Penalised):
-    r"""Models whose terms are all parameters.
+class _Online(Penalised):
+    r"""Online model with its loss, penalty, optimizer and learning rate as parameters.
 
-    Choose this {kind} for combinations that no recipe has: plain SGD (``penalty=None``),
+    Choose this {kind} for combinations that no other class has: plain SGD (``penalty=None``),
     passive-aggressive steps (``penalty=None, learning_rate="pa1"`` with a hinge or
     epsilon-insensitive loss), AdaGrad (``optimizer="adagrad"``), ridge, or a loss of your own.
-    Otherwise choose a recipe (`FTRL{Kind}` first), which is a setting of it with defaults that
-    suit. Terms that do not go together are refused with the reason.
+    Otherwise choose one of the named methods (`FTRL{Kind}` first), which are settings of this class
+    with suitable defaults. Terms that are incompatible raise an error with the reason.
 
-    Walks the rows once a pass and keeps, for each feature, what its optimizer needs: with loss
+    Reads the rows once a pass and stores the state of the optimizer for each feature: with loss
     :math:`\ell`, penalty :math:`\psi` and step sizes :math:`\eta_t`, it minimises :math:`\frac1n
     \sum_i \ell(w^T x_i + b, y_i) + \alpha\, \psi(w)`.
 
@@ -110,19 +110,19 @@ class _Composed(Penalised):
         loss = loss_of(self)
         optimizer = take_term("optimizer", self.optimizer, OPTIMIZERS, _OPTIMIZER_METHODS)
         penalty, auto_alpha = self._penalty()
-        schedule = (
+        learning_rate_param = (
             ("constant" if optimizer.adapts() else "inverse_sqrt")
             if is_auto(self.learning_rate)
             else self.learning_rate
         )
         learning_rate, auto_eta = learning_rate_of(
-            schedule, self.eta, LEADER_ETA if optimizer.adapts() else descent_eta(loss)
+            learning_rate_param, self.eta, LEADER_ETA if optimizer.adapts() else descent_eta(loss)
         )
         terms = loss, penalty, optimizer, learning_rate
         return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
     def _penalty(self):
-        """Penalty term and whether its strength is automatic."""
+        """Return the penalty term, and whether its strength is automatic."""
         if self.penalty is None:
             return penalty_of(0.0, 0.0, self.positive)
         if isinstance(self.penalty, str) and self.penalty in PENALTIES:
@@ -132,7 +132,7 @@ class _Composed(Penalised):
 
 
 @estimator
-class OnlineClassifier(_Composed, FirstOrderClassifier):
+class OnlineClassifier(_Online, FirstOrderClassifier):
     """Online linear classifier of any loss, penalty, optimizer and learning rate.
 
     {family}
@@ -142,8 +142,8 @@ class OnlineClassifier(_Composed, FirstOrderClassifier):
     >>> from tamis import OnlineClassifier
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=2000, n_features=5000, random_state=0)
-    >>> given = {"max_iter": 5, "tol": None, "random_state": 0}
-    >>> model = OnlineClassifier(loss="hinge", penalty=None, learning_rate="pa1", **given)
+    >>> options = {"max_iter": 5, "tol": None, "random_state": 0}
+    >>> model = OnlineClassifier(loss="hinge", penalty=None, learning_rate="pa1", **options)
     >>> model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) > 0.6
     True
     >>> OnlineClassifier(optimizer="adagrad", penalty="l2").fit(X, y)
@@ -157,7 +157,7 @@ class OnlineClassifier(_Composed, FirstOrderClassifier):
 
 
 @estimator
-class OnlineRegressor(_Composed, FirstOrderRegressor):
+class OnlineRegressor(_Online, FirstOrderRegressor):
     """Online linear regressor of any loss, penalty, optimizer and learning rate.
 
     {family}

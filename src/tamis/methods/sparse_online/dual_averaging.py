@@ -1,4 +1,4 @@
-"""Regularized dual averaging: weights are a function of the mean gradient."""
+"""Regularized dual averaging (RDA)."""
 
 from tamis.base.model_parts import compose, loss_of, penalty_of
 from tamis.base.parameters import (
@@ -20,17 +20,18 @@ from tamis.methods.sparse_online.estimator import (
 from tamis.terms.learning_rates import InverseSqrt, descent_eta
 from tamis.terms.optimizers import DualAveraging
 
-DELAY = 256.0  # rows before automatic steps start to fall: without it the first rows overshoot
+# Rows before automatic steps start to fall. Without a delay the first rows overshoot.
+AUTO_DELAY = 256.0
 
 
 @estimator
-class _Averaging(Penalised):
-    r"""Recipes that follow the mean of all gradients.
+class _RDA(Penalised):
+    r"""Regularized dual averaging: weights are a function of the sum of all gradients.
 
     Choose this {kind} for very sparse models that stay the same when rows are reordered; where
     error counts more, choose `FTRL{Kind}`. Its scale matters: with the published
     :math:`\gamma = 1 / \eta = 5000` the model stays empty on rows of unit norm, so the default
-    takes it from the data.
+    depends on the data.
 
     Minimises over the rows of a stream
 
@@ -44,7 +45,7 @@ class _Averaging(Penalised):
        T\big(G_t,\; \lambda t + \rho \sqrt t / \eta\big)
 
     (a ridge adds :math:`\alpha (1 - r) t` to the divisor). A weight is a function of the sum of its
-    gradients, so nothing is owed.
+    gradients, so that no penalties are pending.
 
     {parameters}
 
@@ -80,7 +81,7 @@ class _Averaging(Penalised):
         penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
         automatic = is_auto(self.eta)
         learning_rate = (
-            InverseSqrt(descent_eta(loss), DELAY)
+            InverseSqrt(descent_eta(loss), AUTO_DELAY)
             if automatic
             else InverseSqrt(float(self.eta), 1.0)
         )
@@ -89,13 +90,13 @@ class _Averaging(Penalised):
 
     @property
     def resolved_params_(self):
-        """The automatic constants as they stand; `eta` is 1 over the gamma of the paper."""
+        """Present values of the automatic constants; `eta` is 1 over the gamma of the paper."""
         constants = super().resolved_params_
         return constants | {"eta": constants["eta"] * max(self.t_, 1) ** 0.5}
 
 
 @estimator
-class RDAClassifier(_Averaging, FirstOrderClassifier):
+class RDAClassifier(_RDA, FirstOrderClassifier):
     """Sparse online classifier by regularized dual averaging (RDA).
 
     {family}
@@ -118,7 +119,7 @@ class RDAClassifier(_Averaging, FirstOrderClassifier):
 
 
 @estimator
-class RDARegressor(_Averaging, FirstOrderRegressor):
+class RDARegressor(_RDA, FirstOrderRegressor):
     """Sparse online regressor by regularized dual averaging (RDA).
 
     {family}

@@ -1,5 +1,5 @@
-"""What the first-order models share: terms from parameters, an engine of them, and the classes that
-recipes stand on.
+"""Base classes of the first-order online models: their state, their parameters, and classifier and
+regressor.
 """
 
 import math
@@ -35,7 +35,9 @@ from tamis.terms.optimizers import Averaged, ByColumn, DualAveraging
 
 @estimator(kw_only=True)
 class FirstOrder(Growing, HeldOut):
-    """Base of the first-order online models; a recipe adds its parameters and `_model`."""
+    """Base of the first-order online models. A subclass adds its parameters and `_model`, which
+    returns its terms.
+    """
 
     positive: Any = parameter(
         False,
@@ -65,19 +67,19 @@ class FirstOrder(Growing, HeldOut):
         return count_threads(self.n_jobs)
 
     def _refuse_sums(self) -> str:
-        """Why it cannot be learnt by steps of many rows at once, whose gradients are a sum over
-        partitions; empty where it can.
+        """Return why the model cannot learn by steps of many rows at once, whose gradients are
+        summed over partitions; empty if it can.
         """
         loss, _, optimizer, _ = self._model().terms
         if is_smooth(loss) and not math.isfinite(loss.hessian_bound()):
-            return "a step by many rows at once needs a bound of the loss's second derivative"
+            return "a step by many rows at once needs a bounded second derivative of the loss"
         is_averaged = isinstance(optimizer, Averaged)
         while isinstance(optimizer, Averaged | ByColumn):
             optimizer = optimizer.optimizer
         if not isinstance(optimizer, DualAveraging):
-            return "its weights are no function of a sum of gradients"
+            return "its weights are not a function of a sum of gradients"
         if is_averaged:
-            return "its averages are kept a feature's stay each; pass average=False"
+            return "it averages each feature's weight separately; pass average=False"
         return ""
 
     def _begin(self, model: FirstOrderModel, targets, n_features: int, is_fit: bool) -> Engine:
@@ -85,50 +87,64 @@ class FirstOrder(Growing, HeldOut):
         return Engine(*model, n_features, targets.outputs, penalties)
 
     def _column_penalties(self, model: FirstOrderModel, n_features: int):
-        """Weights and signs of the penalties of columns, (2, n_features)."""
-        found = column_penalties(self, n_features)
-        check_ridge(self, model.terms, found[0])
-        return found
+        """Return the penalty weights and signs of the columns, (2, n_features)."""
+        penalties = column_penalties(self, n_features)
+        check_ridge(self, model.terms, penalties[0])
+        return penalties
 
-    def _renew(self, engine, model: FirstOrderModel, targets, n_features, is_fit) -> Engine:
-        optimizer, old = model.terms[2], engine.terms[2]
-        by_column = by_column_of(optimizer) is not None
-        if optimizer.columns() != old.columns() or by_column != (by_column_of(old) is not None):
+    def _renew(self, solver_state, model: FirstOrderModel, targets, n_features, is_fit) -> Engine:
+        optimizer, old_optimizer = model.terms[2], solver_state.terms[2]
+        has_column_penalties = by_column_of(optimizer) is not None
+        had_column_penalties = by_column_of(old_optimizer) is not None
+        if (
+            optimizer.columns() != old_optimizer.columns()
+            or has_column_penalties != had_column_penalties
+        ):
             raise ValueError(
                 f"{type(self).__name__}: `optimizer`, `theta`, `average`, or whether columns have "
                 "weights or signs, changed since the model was fitted; call fit with "
                 "warm_start=False."
             )
-        wider = n_features > engine.features
-        penalties = self._renewed_penalties(engine, model, n_features) if by_column else None
-        engine.terms, engine.flags = model
-        return engine.grown(n_features, penalties) if wider else engine
+        is_wider = n_features > solver_state.features
+        penalties = None
+        if has_column_penalties:
+            penalties = self._changed_penalties(solver_state, model, n_features)
+        solver_state.terms, solver_state.flags = model
+        return solver_state.grown(n_features, penalties) if is_wider else solver_state
 
-    def _renewed_penalties(self, engine, model: FirstOrderModel, n_features: int):
-        """Weights and signs of columns; None where nothing that they depend on has changed."""
-        given = getattr(self, "penalty_weights", None), self.positive
-        is_known = given[0] is engine.penalties_from[0] and given[1] is engine.penalties_from[1]
-        if is_known and n_features == engine.features and model.terms[1] == engine.terms[1]:
+    def _changed_penalties(self, solver_state, model: FirstOrderModel, n_features: int):
+        """Return the penalty weights and signs of the columns, or None if nothing that they depend
+        on has changed.
+        """
+        params = getattr(self, "penalty_weights", None), self.positive
+        old_params = solver_state.penalty_params
+        is_unchanged = params[0] is old_params[0] and params[1] is old_params[1]
+        if (
+            is_unchanged
+            and n_features == solver_state.features
+            and model.terms[1] == solver_state.terms[1]
+        ):
             return None
         penalties = self._column_penalties(model, n_features)
-        if not np.array_equal(penalties[:, : engine.features], engine.column_penalties[:, :, 0]):
+        if not np.array_equal(
+            penalties[:, : solver_state.features], solver_state.column_penalties[:, :, 0]
+        ):
             raise ValueError(
                 f"{type(self).__name__}: the weights or signs of columns changed since the model "
-                "was fitted, and what columns still owe is charged by them; call fit with "
-                "warm_start=False."
+                "was fitted, but pending penalties depend on them; call fit with warm_start=False."
             )
-        engine.penalties_from = given
+        solver_state.penalty_params = params
         return penalties
 
     @property
     def resolved_params_(self):
-        """The automatic constants as they stand after the rows seen so far."""
+        """Present values of the automatic constants."""
         constants = self._fitted("resolved_params_").constants()
         return dict(zip(("eta", "l1", "l2"), constants, strict=True))
 
 
 class FirstOrderClassifier(ClassStream, OffsetClassifier, FirstOrder):
-    """A first-order model of classes or labels."""
+    """Base of the first-order online classifiers."""
 
     @locked
     def partial_fit(self, X, y, classes=None, sample_weight=None, offset=None):
@@ -157,7 +173,7 @@ class FirstOrderClassifier(ClassStream, OffsetClassifier, FirstOrder):
 
 
 class FirstOrderRegressor(NumberStream, OffsetRegressor, FirstOrder):
-    """A first-order model of numbers."""
+    """Base of the first-order online regressors."""
 
     @locked
     def partial_fit(self, X, y, sample_weight=None, offset=None):
@@ -183,10 +199,10 @@ class FirstOrderRegressor(NumberStream, OffsetRegressor, FirstOrder):
         return self._partial_fit(X, y, sample_weight, offset=offset)
 
 
-# ---------------------------------------------------------------- parameters that recipes share
+# ---------------------------------------------------------------- shared parameters
 @estimator
 class Penalised(FirstOrder):
-    """Recipes with a penalty of a strength."""
+    """Models with a penalty and its strength."""
 
     alpha: float | Auto = parameter(
         "auto",
@@ -207,8 +223,8 @@ class Penalised(FirstOrder):
 
 
 @estimator
-class Stepping(FirstOrder):
-    """Recipes that descend by steps of a schedule."""
+class ScheduledDescent(FirstOrder):
+    """Models that descend with the step sizes of a schedule."""
 
     learning_rate: TermLike = parameter(
         "inverse_sqrt",

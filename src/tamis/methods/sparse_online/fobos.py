@@ -1,4 +1,4 @@
-"""FOBOS: a descent step, then the penalty's prox."""
+"""Forward-backward splitting (FOBOS): a descent step, then the prox of the penalty."""
 
 from tamis.base.model_parts import compose, learning_rate_of, loss_of, penalty_of
 from tamis.base.parameters import TermLike, estimator, loss_parameter
@@ -6,26 +6,26 @@ from tamis.methods.sparse_online.estimator import (
     FirstOrderClassifier,
     FirstOrderRegressor,
     Penalised,
-    Stepping,
+    ScheduledDescent,
 )
 from tamis.terms.learning_rates import descent_eta
 from tamis.terms.optimizers import Descent
 
 
 @estimator
-class _Forward(Stepping, Penalised):
-    r"""Recipes that take descent steps and shrink after each.
+class _FOBOS(ScheduledDescent, Penalised):
+    r"""Forward-backward splitting: a descent step, then the prox of the penalty, at every row.
 
-    Choose this {kind} for a solid sparse model by the textbook. It keeps more features than
-    `RDA{Kind}` at the same strength, because a weight that was just learnt is shrunk only a little.
+    Choose this {kind} for the standard method of sparse online learning. It keeps more features
+    than `RDA{Kind}` at the same strength, because a new weight is shrunk only a little.
 
     Minimises over the rows of a stream
 
     .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
        + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2} \|w\|_2^2\Big)
 
-    by :math:`w \leftarrow \mathrm{prox}_{\eta_t \alpha}(w - \eta_t g_t)` at every row, paid lazily
-    and exactly: a row costs as much as its nonzeros.
+    by :math:`w \leftarrow \mathrm{prox}_{\eta_t \alpha}(w - \eta_t g_t)` at every row. Penalties
+    are lazy and exact: the cost of a row is proportional to its nonzeros.
 
     {parameters}
 
@@ -52,7 +52,7 @@ class _Forward(Stepping, Penalised):
 
 
 @estimator
-class FOBOSClassifier(_Forward, FirstOrderClassifier):
+class FOBOSClassifier(_FOBOS, FirstOrderClassifier):
     """Sparse online classifier by forward-backward splitting (FOBOS).
 
     {family}
@@ -73,7 +73,7 @@ class FOBOSClassifier(_Forward, FirstOrderClassifier):
 
 
 @estimator
-class FOBOSRegressor(_Forward, FirstOrderRegressor):
+class FOBOSRegressor(_FOBOS, FirstOrderRegressor):
     """Sparse online regressor by forward-backward splitting (FOBOS).
 
     {family}

@@ -1,4 +1,4 @@
-"""Follow the regularized leader, proximal: one rate a feature."""
+"""Follow the regularized leader, proximal (FTRL): one learning rate a feature."""
 
 from tamis.base.model_parts import LEADER_ETA, compose, learning_rate_of, loss_of, penalty_of
 from tamis.base.parameters import (
@@ -20,13 +20,13 @@ from tamis.terms.optimizers import FTRL
 
 
 @estimator
-class _Leader(Penalised):
-    r"""Recipes that follow the regularized leader.
+class _FTRL(Penalised):
+    r"""Follow the regularized leader, proximal, with one learning rate a feature.
 
     Choose this {kind} first for streams: on text and other sparse data it usually has the lowest
-    error of this family and few features, with its defaults. Where rows can be read more than once
-    `Sieve{Kind}` finds fewer features, and how many. A step costs about twice that of `RDA{Kind}`,
-    and the state 16 bytes a feature.
+    error of this family and few features, with its defaults. Where rows can be read more than once,
+    `Sieve{Kind}` selects fewer features, and chooses their number. A step costs about twice that of
+    `RDA{Kind}`, and the state takes 16 bytes a feature.
 
     Minimises over the rows of a stream
 
@@ -40,8 +40,8 @@ class _Leader(Penalised):
     .. math:: w_j = \frac{-\eta\, T(z_j,\; \lambda t)}{\beta + m_j + \eta\, \alpha (1 - r)\, t},
        \qquad z_j \leftarrow z_j + g_j - \frac{m_j^{\mathrm{new}} - m_j}{\eta} w_j .
 
-    The penalty grows with the number of rows, as the objective says. In the form of the paper on ad
-    clicks it is constant; that is ``alpha=lambda_1 / n_rows`` here.
+    The penalty grows with the number of rows, as in the objective. The paper on ad clicks has a
+    constant penalty, which is ``alpha=lambda_1 / n_rows`` here.
 
     {parameters}
 
@@ -79,7 +79,7 @@ class _Leader(Penalised):
 
 
 @estimator
-class FTRLClassifier(_Leader, FirstOrderClassifier):
+class FTRLClassifier(_FTRL, FirstOrderClassifier):
     """Sparse online classifier that follows the regularized leader (FTRL-proximal).
 
     {family}
@@ -100,7 +100,7 @@ class FTRLClassifier(_Leader, FirstOrderClassifier):
 
 
 @estimator
-class FTRLRegressor(_Leader, FirstOrderRegressor):
+class FTRLRegressor(_FTRL, FirstOrderRegressor):
     """Sparse online regressor that follows the regularized leader (FTRL-proximal).
 
     {family}

@@ -1,4 +1,4 @@
-"""Truncated gradient: descent, and after each burst of rows a pull towards zero."""
+"""Truncated gradient: descent, and a truncation after each burst of rows."""
 
 from tamis.base.model_parts import compose, learning_rate_of, loss_of, penalty_of
 from tamis.base.parameters import (
@@ -16,15 +16,15 @@ from tamis.base.parameters import (
 from tamis.methods.sparse_online.estimator import (
     FirstOrderClassifier,
     FirstOrderRegressor,
-    Stepping,
+    ScheduledDescent,
 )
 from tamis.terms.learning_rates import descent_eta
 from tamis.terms.optimizers import CappedDescent, Descent
 
 
 @estimator
-class _Truncated(Stepping):
-    r"""Recipes that shrink by a gravity after each burst.
+class _TruncatedGradient(ScheduledDescent):
+    r"""Truncated gradient: descent, with a truncation by a gravity after each burst of rows.
 
     Choose this {kind} to compare with published work, or with a finite `theta` to spare large
     weights the shrinkage. Otherwise `FTRL{Kind}` or `RDA{Kind}` give sparser models at the same
@@ -34,9 +34,9 @@ class _Truncated(Stepping):
     weight towards zero by `gravity` times `burst`,
 
     .. math:: w_j \leftarrow \mathrm{sign}(w_j) \max(0, |w_j| - K g) \quad
-       \text{if } |w_j| \le \theta ,
+       \text{if } |w_j| \le \theta .
 
-    paid lazily and exactly. No objective is minimised.
+    Truncations are lazy and exact. The method minimises no objective.
 
     {parameters}
 
@@ -44,8 +44,8 @@ class _Truncated(Stepping):
 
     See Also
     --------
-    FOBOS{Kind} : The case ``burst=1``, the gravity priced by the step size.
-    RDA{Kind} : Follows the mean of all gradients; sparser.
+    FOBOS{Kind} : The case ``burst=1`` with a gravity proportional to the step size.
+    RDA{Kind} : Uses the sum of all gradients; sparser.
 
     References
     ----------
@@ -67,28 +67,28 @@ class _Truncated(Stepping):
 
     def _model(self):
         loss = loss_of(self)
-        penalty, automatic = penalty_of(self.gravity, 1.0, self.positive)
+        penalty, auto_alpha = penalty_of(self.gravity, 1.0, self.positive)
         learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
-        priced = float(automatic)  # a gravity given as a number is in units of the weights
+        scales_with_eta = float(auto_alpha)  # an explicit gravity is in units of the weights
         burst = float(self.burst)
         optimizer = (
-            Descent(burst, priced)
+            Descent(burst, scales_with_eta)
             if self.theta is None
-            else CappedDescent(burst, float(self.theta), priced)
+            else CappedDescent(burst, float(self.theta), scales_with_eta)
         )
         terms = loss, penalty, optimizer, learning_rate
-        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=automatic)
+        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
     @property
     def resolved_params_(self):
-        """The automatic constants as they stand after the rows seen so far."""
+        """Present values of the automatic constants."""
         constants = super().resolved_params_
         eta, l1 = constants["eta"], constants["l1"]
         return {"eta": eta, "gravity": l1 * (eta if is_auto(self.gravity) else 1.0)}
 
 
 @estimator
-class TruncatedGradientClassifier(_Truncated, FirstOrderClassifier):
+class TruncatedGradientClassifier(_TruncatedGradient, FirstOrderClassifier):
     """Sparse online classifier by truncated gradient.
 
     {family}
@@ -109,7 +109,7 @@ class TruncatedGradientClassifier(_Truncated, FirstOrderClassifier):
 
 
 @estimator
-class TruncatedGradientRegressor(_Truncated, FirstOrderRegressor):
+class TruncatedGradientRegressor(_TruncatedGradient, FirstOrderRegressor):
     """Sparse online regressor by truncated gradient.
 
     {family}

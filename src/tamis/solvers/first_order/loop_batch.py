@@ -1,4 +1,4 @@
-"""Gradients of many rows at weights that stay as they are."""
+"""Compiled sums of gradients over many rows at fixed weights."""
 
 import math
 
@@ -13,49 +13,54 @@ ONE = np.uint64(1)
 
 
 @compiled
-def sum_slopes(rows, cells, loss, penalty, optimizer, lazies, intercept, sums):
-    """Add what rows pull weights by: `rows` is (data, indices, indptr, targets, weights), `cells`
-    (state, bias) and `lazies` are theirs.
+def sum_gradients(rows, cells, loss, penalty, optimizer, lazies, intercept, sums):
+    """Add the gradients, losses and statistics of rows to `sums`.
 
-    `sums` is (gradient, one number a cell; gradient of the intercepts; losses, one an output;
-    figures: rows of weight above 0, their norms, their mean slopes at score 0, their weights).
+    `rows` is (data, indices, indptr, targets, weights), `cells` is (state, bias), and `lazies` are
+    their lazy states. `sums` is (gradient, one number a cell; gradient of the intercepts; losses,
+    one an output; statistics: number of rows of weight above 0, and sums of their norms, of their
+    mean absolute gradients at score 0 and of their weights).
     """
     data, indices, indptr, targets, weights = rows
     state, bias = cells
     lazy, bias_lazy = LazyState(*lazies[0]), LazyState(*lazies[1])
-    gradient, bias_gradient, costs, figures = sums
-    many = np.uint64(bias.shape[1])
-    slopes, wanted = np.zeros(many), np.zeros(many)
+    gradient, bias_gradient, costs, row_stats = sums
+    n_outputs = np.uint64(bias.shape[1])
+    raw_gradients, row_targets = np.zeros(n_outputs), np.zeros(n_outputs)
     for i in range(np.uint64(targets.shape[0])):
         weight = weights[i] if weights.shape[0] else 1.0
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
-        sqnorm, start = 0.0, 0.0
-        for c in range(many):
-            slopes[c] = final_weight(optimizer, bias, FREE, c, bias_lazy) if intercept else 0.0
-            if many > ONE and targets.shape[1] == 1:
-                wanted[c] = 1.0 if targets[i, 0] == c else -1.0
+        sqnorm, gradient_sum_at_zero = 0.0, 0.0
+        for c in range(n_outputs):
+            raw_gradients[c] = (
+                final_weight(optimizer, bias, FREE, c, bias_lazy) if intercept else 0.0
+            )
+            if n_outputs > ONE and targets.shape[1] == 1:
+                row_targets[c] = 1.0 if targets[i, 0] == c else -1.0
             else:
-                wanted[c] = targets[i, c]
-            start += abs(gradient_at_zero(loss, wanted[c]))
+                row_targets[c] = targets[i, c]
+            gradient_sum_at_zero += abs(gradient_at_zero(loss, row_targets[c]))
         for k in range(first, last):
             x = np.float64(data[k])
-            cell = np.uint64(indices[k]) * many
-            for c in range(many):
-                slopes[c] += final_weight(optimizer, state, penalty, cell + c, lazy) * x
+            cell = np.uint64(indices[k]) * n_outputs
+            for c in range(n_outputs):
+                raw_gradients[c] += final_weight(optimizer, state, penalty, cell + c, lazy) * x
             sqnorm += x * x
-        for c in range(many):
-            s, cost, factor = gradient_and_log_terms(loss, slopes[c], wanted[c])
-            slopes[c] = s * weight
+        for c in range(n_outputs):
+            raw_gradient, cost, factor = gradient_and_log_terms(
+                loss, raw_gradients[c], row_targets[c]
+            )
+            raw_gradients[c] = raw_gradient * weight
             costs[c] += (cost + math.log(factor)) * weight
-            bias_gradient[c] += slopes[c]
+            bias_gradient[c] += raw_gradients[c]
         for k in range(first, last):
             x = np.float64(data[k])
-            cell = np.uint64(indices[k]) * many
-            for c in range(many):
-                gradient[cell + c] += slopes[c] * x
-        figures[0] += 1.0
-        figures[1] += math.sqrt(sqnorm)
-        figures[2] += start / many
-        figures[3] += weight
+            cell = np.uint64(indices[k]) * n_outputs
+            for c in range(n_outputs):
+                gradient[cell + c] += raw_gradients[c] * x
+        row_stats[0] += 1.0
+        row_stats[1] += math.sqrt(sqnorm)
+        row_stats[2] += gradient_sum_at_zero / n_outputs
+        row_stats[3] += weight

@@ -1,4 +1,4 @@
-"""What a finished model shows: scores of rows and weights, straight from the state of training."""
+"""Compiled functions that compute scores and weights from the state of training."""
 
 import numpy as np
 
@@ -11,20 +11,21 @@ FREE = Free()
 
 @compiled
 def score_rows(rows, cells, penalty, optimizer, lazies, intercept, scores):
-    """Fill `scores` (rows, outputs); `rows` is (data, indices, indptr), `cells` (state, bias), and
-    `lazies` are their lazy states.
+    """Fill `scores` (rows, outputs).
+
+    `rows` is (data, indices, indptr), `cells` is (state, bias), and `lazies` are their lazy states.
     """
     data, indices, indptr = rows
     state, bias = cells
     lazy, bias_lazy = LazyState(*lazies[0]), LazyState(*lazies[1])
-    many = np.uint64(bias.shape[1])
+    n_outputs = np.uint64(bias.shape[1])
     for i in range(np.uint64(scores.shape[0])):
-        for c in range(many):
+        for c in range(n_outputs):
             scores[i, c] = final_weight(optimizer, bias, FREE, c, bias_lazy) if intercept else 0.0
         for k in range(indptr[i], indptr[i + np.uint64(1)]):
             x = np.float64(data[k])
-            cell = np.uint64(indices[k]) * many
-            for c in range(many):
+            cell = np.uint64(indices[k]) * n_outputs
+            for c in range(n_outputs):
                 scores[i, c] += final_weight(optimizer, state, penalty, cell + c, lazy) * x
 
 
@@ -32,31 +33,31 @@ def score_rows(rows, cells, penalty, optimizer, lazies, intercept, scores):
 def write_weights(state, penalty, optimizer, lazy, weights):
     """Fill `weights` (outputs, features)."""
     lazy = LazyState(*lazy)
-    many = np.uint64(weights.shape[0])
+    n_outputs = np.uint64(weights.shape[0])
     for j in range(np.uint64(weights.shape[1])):
-        for c in range(many):
-            weights[c, j] = final_weight(optimizer, state, penalty, j * many + c, lazy)
+        for c in range(n_outputs):
+            weights[c, j] = final_weight(optimizer, state, penalty, j * n_outputs + c, lazy)
 
 
 @compiled
-def list_weights(state, penalty, optimizer, lazy, many, cells, weights):
-    """Write the nonzero cells and their weights, as far as the two arrays reach; return how many
-    there are.
+def list_weights(state, penalty, optimizer, lazy, n_outputs, cells, weights):
+    """Write the indices of nonzero cells and their weights into the two arrays, up to their length;
+    return the number of nonzero cells.
     """
-    found, lazy = np.uint64(0), LazyState(*lazy)
-    room = np.uint64(cells.shape[0])
+    n_nonzeros, lazy = np.uint64(0), LazyState(*lazy)
+    capacity = np.uint64(cells.shape[0])
     for cell in range(np.uint64(state.shape[1])):
         weight = final_weight(optimizer, state, penalty, cell, lazy)
         if weight != 0.0:
-            if found < room:
-                cells[found], weights[found] = cell, weight
-            found += np.uint64(1)
-    return found
+            if n_nonzeros < capacity:
+                cells[n_nonzeros], weights[n_nonzeros] = cell, weight
+            n_nonzeros += np.uint64(1)
+    return n_nonzeros
 
 
 @compiled
 def flush_cells(state, penalty, optimizer, lazy):
-    """Apply all pending penalties to all cells."""
+    """Apply the pending penalties to all cells."""
     lazy = LazyState(*lazy)
     for cell in range(np.uint64(state.shape[1])):
         flush_cell(optimizer, state, penalty, cell, lazy)

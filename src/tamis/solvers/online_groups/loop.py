@@ -1,10 +1,10 @@
-"""Dual averaging under a block penalty: exact and lazy, a step costs O(nonzeros of the row +
-members of touched groups).
+"""Exact lazy dual averaging under a group penalty; a step costs O(nonzeros of the row + columns of
+its groups).
 
-A cell holds the sum of its negative slopes, and a weight is a function of that sum and of the
-clock, so cells that a row does not touch need no care. With `Memory.squares`, the squared norms of
-the groups are kept by each step (only where no cell is trimmed); else `Memory.scratch` remembers
-what was computed for a row, with the stamp of that row.
+A cell holds the negative sum of its gradients. A weight is a function of that sum and of constants
+of the step, so that columns that a row lacks need no update. If L1 and signs are absent, each step
+updates the squared norms of the groups in `GroupArrays.squares`; else `GroupArrays.scratch` caches
+the shrinkage factors of groups for one row, with the number of that row as a stamp.
 """
 
 import math
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import helper, inlined, prefetch
+from tamis.numerics.numba import copied, helper, inlined, prefetch
 from tamis.solvers.first_order.loop import (
-    EIGHT,
+    FLOATS_PER_CACHE_LINE,
     INTERCEPT_STEP_RATIO,
     ONE,
     update_gradient_stats,
@@ -29,22 +29,24 @@ from tamis.terms.methods import (
     value,
 )
 
-WIDE = 1 << 14  # cells beyond which the groups of the next row are fetched before they are read
+# Above so many cells the state does not fit into the cache, and prefetching the groups of the next
+# row pays.
+MIN_PREFETCHED_CELLS = 1 << 14
 
 
-class Groups(NamedTuple):
-    """Which columns each group holds, and which groups hold each column."""
+class GroupIndex(NamedTuple):
+    """Columns of each group, and groups of each column."""
 
-    members: np.ndarray  # columns, group after group; none where group g's are those from starts[g]
+    members: np.ndarray  # columns, group after group; empty if that order is that of the columns
     starts: np.ndarray
-    prices: np.ndarray  # weights of the norm and of L1, a row a group
-    owners: np.ndarray  # groups of each column, column after column
-    owner_starts: np.ndarray  # none where column j has the one group owners[j]
+    penalty_weights: np.ndarray  # of the norm and of L1, one row a group
+    owners: np.ndarray  # groups, column after column
+    owner_starts: np.ndarray  # empty if each column j is in the one group owners[j]
 
 
-class Memory(NamedTuple):
-    """What a walk changes: cells, intercepts, losses, squared norms of the groups, and room for a
-    row.
+class GroupArrays(NamedTuple):
+    """Arrays that a pass changes: cells, intercepts, losses, squared norms of the groups, and
+    a cache of group factors with stamps.
     """
 
     state: np.ndarray
@@ -54,244 +56,283 @@ class Memory(NamedTuple):
     scratch: np.ndarray
 
 
-class Form(NamedTuple):
-    """The form of a model, in floats."""
+class GroupOptions(NamedTuple):
+    """Options of a model, as floats."""
 
     intercept: float
     auto_eta: float
     auto_alpha: float
-    softmax: float  # whether outputs are classes that exclude each other
-    share: float  # of alpha that a step charges
-    overlap: float  # most groups of a column
-    width: float  # outputs of a task
+    softmax: float  # whether outputs are the classes of one multinomial loss
+    alpha_fraction: float  # fraction of alpha that a step charges
+    overlap: float  # largest number of groups of a column
+    task_outputs: float  # outputs of a task
 
 
-class Clock(NamedTuple):
-    """What turns sums into weights after some steps."""
+class StepConstants(NamedTuple):
+    """Constants that turn gradient sums into weights at one step."""
 
-    threshold: float  # what each unit of a group's weight takes from its norm
-    fading: float  # what L1 takes beside its own weight (the enhanced variant)
-    pace: float  # from sums to weights
-    bias_pace: float
+    threshold: float  # of the norm of a group of penalty weight 1
+    fading_threshold: float  # extra L1 threshold (the enhanced variant)
+    step: float  # weight of a gradient sum of 1
+    intercept_step: float
 
 
 @helper
-def clock_of(penalty, optimizer, learning_rate, lazy, stats, form):
-    """The clock after ``ledger[0]`` steps."""
-    t, total, longest = lazy[0], stats[2], lazy[3]
-    if t == 0.0 or total == 0.0:
-        return Clock(0.0, 0.0, 0.0, 0.0)
-    pace = step_size(learning_rate, t, 0.0, 0.0) / (total / t)  # in units of the mean row weight
-    bias_pace = pace
-    if form.auto_eta:
-        # Copies of a cell add up, so that steps grow with the overlap; the intercept is a column of
-        # a 16th of the longest row's square.
-        room = 1.0 + INTERCEPT_STEP_RATIO * form.intercept
-        bias_pace = pace * INTERCEPT_STEP_RATIO / room
-        pace = pace / (longest * form.overlap * room) if longest > 0.0 else 0.0
-    alpha = penalty.alpha * (stats[1] * stats[0] if form.auto_alpha else 1.0)
-    return Clock(alpha * lazy[2], optimizer.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
+def step_constants(penalty, optimizer, learning_rate, lazy, stats, options):
+    """Return the constants after ``lazy[0]`` steps."""
+    t, total_weight, max_sqnorm = lazy[0], stats[2], lazy[3]
+    if t == 0.0 or total_weight == 0.0:
+        return StepConstants(0.0, 0.0, 0.0, 0.0)
+    step = step_size(learning_rate, t, 0.0, 0.0) / (
+        total_weight / t
+    )  # in units of the mean row weight
+    intercept_step = step
+    if options.auto_eta:
+        # Copies of a column in several groups add up, so that steps shrink with the overlap. The
+        # intercept counts as a column whose square is 1/16 of that of the longest row.
+        intercept_factor = 1.0 + INTERCEPT_STEP_RATIO * options.intercept
+        intercept_step = step * INTERCEPT_STEP_RATIO / intercept_factor
+        step = step / (max_sqnorm * options.overlap * intercept_factor) if max_sqnorm > 0.0 else 0.0
+    alpha = penalty.alpha * (stats[1] * stats[0] if options.auto_alpha else 1.0)
+    return StepConstants(
+        alpha * lazy[2], optimizer.rho / step if step > 0.0 else 0.0, step, intercept_step
+    )
 
 
-@inlined
-def row_reach(clock, form, sqnorm):
-    """How far a step moves the score of its row for each unit of the slope; of the first row, whose
-    step is not known, a unit.
+@copied
+def row_reach(constants, options, sqnorm):
+    """Return how far a step moves the score of its row for a raw gradient of 1; 1 for the first
+    row, whose step size is not known.
     """
-    return clock.pace * sqnorm + form.intercept * clock.bias_pace if clock.pace > 0.0 else 1.0
+    return (
+        constants.step * sqnorm + options.intercept * constants.intercept_step
+        if constants.step > 0.0
+        else 1.0
+    )
 
 
 @helper
-def threshold_of(weight, l1_weight, clock):
-    """What L1 takes from each cell of a group; nothing where the group is not penalised."""
-    priced = weight > 0.0 or l1_weight > 0.0
-    return clock.threshold * l1_weight + clock.fading if priced else 0.0
+def l1_threshold(weight, l1_weight, constants):
+    """Return the soft threshold of the cells of a group; 0 if the group is not penalised."""
+    is_penalized = weight > 0.0 or l1_weight > 0.0
+    return constants.threshold * l1_weight + constants.fading_threshold if is_penalized else 0.0
 
 
 @helper
-def block_norm(members, first, last, state, penalty, threshold, many):
-    """Euclidean norm of a group's trimmed cells."""
+def block_norm(members, first, last, state, penalty, threshold, n_outputs):
+    """Return the Euclidean norm of a group's cells after the soft threshold."""
     square = 0.0
     for k in range(first, last):
-        cell = (np.uint64(members[k]) if members.shape[0] else k) * many
-        for c in range(many):
-            held = soft_threshold(penalty, state[0, cell + c], threshold)
-            square += held * held
+        cell = (np.uint64(members[k]) if members.shape[0] else k) * n_outputs
+        for c in range(n_outputs):
+            shrunk = soft_threshold(penalty, state[0, cell + c], threshold)
+            square += shrunk * shrunk
     return math.sqrt(square)
 
 
-# ---------------------------------------------------------------- reading a row
+# ---------------------------------------------------------------- score of a row
 @inlined
-def fetched(indptr, i, ahead, cells, groups):
-    """Whether the groups of the next row are worth fetching, between the nonzeros of this row, so
-    that memory answers while the row is computed (a burst of requests before a row would fill the
-    queue to memory, and the row would wait); how far apart the two rows are; and the last nonzero
-    of the next one.
+def prefetch_plan(indptr, i, next_row, cells, groups):
+    """Return whether to prefetch the groups of the next row, the distance between the two rows in
+    `indices`, and the last nonzero of the next row.
+
+    Prefetches are issued between the nonzeros of this row: a burst of them would fill the memory
+    queue and stall the row.
     """
-    fetches = cells > WIDE and not groups.owner_starts.shape[0]
-    return fetches, indptr[ahead] - indptr[i], indptr[ahead + ONE] - ONE
+    prefetches = cells > MIN_PREFETCHED_CELLS and not groups.owner_starts.shape[0]
+    return prefetches, indptr[next_row] - indptr[i], indptr[next_row + ONE] - ONE
 
 
 @inlined
-def read_row(
-    rows, i, ahead, memory, stamp, groups, penalty, clock, intercept, low, high, many, scores
+def score_row(
+    rows,
+    i,
+    next_row,
+    arrays,
+    stamp,
+    groups,
+    penalty,
+    constants,
+    intercept,
+    first_output,
+    end_output,
+    n_outputs,
+    scores,
 ):
-    """Fill the row's scores of outputs low to high, and fetch the cells of the row `ahead`; returns
-    the squared norm.
+    """Fill the scores of a row for a range of outputs, prefetch the cells of the next row, and
+    return the squared norm of the row.
 
-    All is done in place: a call for each nonzero would count references to all these arrays.
+    This is one function, since a call for each nonzero would count references to all these arrays.
     """
     data, indices, indptr = rows
-    state, bias, _, squares, scratch = memory
-    members, starts, prices, owners, owner_starts = groups
+    state, bias, _, squares, scratch = arrays
+    members, starts, penalty_weights, owners, owner_starts = groups
     first, last = indptr[i], indptr[i + ONE]
     sqnorm = 0.0
-    for c in range(low, high):
-        scores[c] = clock.bias_pace * bias[0, c] if intercept else 0.0
-    fetches, gap, most = fetched(indptr, i, ahead, state.shape[1], groups)
+    for c in range(first_output, end_output):
+        scores[c] = constants.intercept_step * bias[0, c] if intercept else 0.0
+    prefetches, distance, last_ahead = prefetch_plan(indptr, i, next_row, state.shape[1], groups)
     for k in range(first, last):
-        if fetches:
-            following = np.uint64(indices[min(k + gap, most)])
-            cell = following * many
-            prefetch(owners, following)
+        if prefetches:
+            next_column = np.uint64(indices[min(k + distance, last_ahead)])
+            cell = next_column * n_outputs
+            prefetch(owners, next_column)
             prefetch(state, cell)
-            if not squares.shape[0]:  # all of its group, as far as they lie around it
-                prefetch(state, cell - EIGHT)
-                prefetch(state, cell + EIGHT)
+            if not squares.shape[0]:  # neighbouring cells, which are mostly of its group
+                prefetch(state, cell - FLOATS_PER_CACHE_LINE)
+                prefetch(state, cell + FLOATS_PER_CACHE_LINE)
         x, j = np.float64(data[k]), np.uint64(indices[k])
         sqnorm += x * x
-        begin, end = j, j + ONE
+        first_owner, end_owner = j, j + ONE
         if owner_starts.shape[0]:
-            begin, end = owner_starts[j], owner_starts[j + ONE]
-        for o in range(begin, end):
+            first_owner, end_owner = owner_starts[j], owner_starts[j + ONE]
+        for o in range(first_owner, end_owner):
             g = np.uint64(owners[o])
-            weight, threshold = prices[g, 0], 0.0
-            price = clock.threshold * weight
+            weight, threshold = penalty_weights[g, 0], 0.0
+            group_threshold = constants.threshold * weight
             if squares.shape[0]:
-                factor = shrinkage_factor(penalty, math.sqrt(max(squares[g], 0.0)), price)
+                factor = shrinkage_factor(penalty, math.sqrt(max(squares[g], 0.0)), group_threshold)
             else:
-                threshold = threshold_of(weight, prices[g, 1], clock)
+                threshold = l1_threshold(weight, penalty_weights[g, 1], constants)
                 factor = scratch[g, 0]
                 if weight == 0.0:
                     factor = 1.0
                 elif scratch[g, 1] != stamp:
-                    begun, done = starts[g], starts[g + ONE]
-                    norm = block_norm(members, begun, done, state, penalty, threshold, many)
-                    factor = shrinkage_factor(penalty, norm, price)
+                    first_member, end_member = starts[g], starts[g + ONE]
+                    norm = block_norm(
+                        members, first_member, end_member, state, penalty, threshold, n_outputs
+                    )
+                    factor = shrinkage_factor(penalty, norm, group_threshold)
                     scratch[g, 0], scratch[g, 1] = factor, stamp
             if factor > 0.0:
-                for c in range(low, high):
-                    cell = soft_threshold(penalty, state[0, j * many + c], threshold)
-                    scores[c] += clock.pace * factor * cell * x
+                for c in range(first_output, end_output):
+                    cell = soft_threshold(penalty, state[0, j * n_outputs + c], threshold)
+                    scores[c] += constants.step * factor * cell * x
     return sqnorm
 
 
-# ---------------------------------------------------------------- learning from it
+# ---------------------------------------------------------------- update by a row
 @inlined
-def write_row(rows, i, ahead, memory, groups, intercept, low, high, many, slopes):
-    """Take the row's slopes into cells and intercepts of outputs low to high, and fetch the groups
-    of the row `ahead`, whose owners are there by now.
+def update_row(
+    rows, i, next_row, arrays, groups, intercept, first_output, end_output, n_outputs, raw_gradients
+):
+    """Add the gradients of a row to cells and intercepts of a range of outputs, and prefetch the
+    groups of the next row, whose `owners` were prefetched by `score_row`.
     """
     data, indices, indptr = rows
-    state, bias, _, squares, scratch = memory
-    _, starts, prices, owners, owner_starts = groups
-    fetches, gap, most = fetched(indptr, i, ahead, state.shape[1], groups)
+    state, bias, _, squares, scratch = arrays
+    _, starts, penalty_weights, owners, owner_starts = groups
+    prefetches, distance, last_ahead = prefetch_plan(indptr, i, next_row, state.shape[1], groups)
     for k in range(indptr[i], indptr[i + ONE]):
-        if fetches:
-            g = np.uint64(owners[indices[min(k + gap, most)]])
-            prefetch(prices, g + g)
+        if prefetches:
+            g = np.uint64(owners[indices[min(k + distance, last_ahead)]])
+            prefetch(penalty_weights, g + g)
             if squares.shape[0]:
                 prefetch(squares, g)
             else:
                 prefetch(scratch, g + g)
                 prefetch(starts, g)
         x, j = np.float64(data[k]), np.uint64(indices[k])
-        grown = 0.0
-        for c in range(low, high):
-            old = state[0, j * many + c]
-            new = old - slopes[c] * x
-            state[0, j * many + c] = new
-            grown += (new - old) * (new + old)
+        growth = 0.0
+        for c in range(first_output, end_output):
+            old = state[0, j * n_outputs + c]
+            new = old - raw_gradients[c] * x
+            state[0, j * n_outputs + c] = new
+            growth += (new - old) * (new + old)
         if squares.shape[0]:
-            begin, end = j, j + ONE
+            first_owner, end_owner = j, j + ONE
             if owner_starts.shape[0]:
-                begin, end = owner_starts[j], owner_starts[j + ONE]
-            for o in range(begin, end):
-                squares[owners[o]] += grown
+                first_owner, end_owner = owner_starts[j], owner_starts[j + ONE]
+            for o in range(first_owner, end_owner):
+                squares[owners[o]] += growth
     if intercept:
-        for c in range(low, high):
-            bias[0, c] -= slopes[c]
+        for c in range(first_output, end_output):
+            bias[0, c] -= raw_gradients[c]
 
 
 @helper
-def renew(memory, groups, penalty, many):
-    """Sum the squares of every group anew."""
-    state, squares, starts = memory.state, memory.squares, groups.starts
+def sum_squares(arrays, groups, penalty, n_outputs):
+    """Compute the squared norm of every group from its cells."""
+    state, squares, starts = arrays.state, arrays.squares, groups.starts
     for g in range(np.uint64(squares.shape[0])):
-        norm = block_norm(groups.members, starts[g], starts[g + ONE], state, penalty, 0.0, many)
+        norm = block_norm(
+            groups.members, starts[g], starts[g + ONE], state, penalty, 0.0, n_outputs
+        )
         squares[g] = norm * norm
 
 
 @helper
-def class_slopes(scores, right, low, high, slopes):
-    """Slopes of the softmax loss, whose value is returned."""
-    top = scores[low]
-    for c in range(low, high):
-        top = max(top, scores[c])
+def softmax_gradient(scores, code, first_output, end_output, raw_gradients):
+    """Fill the gradient of the multinomial loss of a row in its scores; return the loss."""
+    max_score = scores[first_output]
+    for c in range(first_output, end_output):
+        max_score = max(max_score, scores[c])
     total = 0.0
-    for c in range(low, high):
-        slopes[c] = math.exp(scores[c] - top)
-        total += slopes[c]
-    for c in range(low, high):
-        slopes[c] = slopes[c] / total - (1.0 if right == c - low else 0.0)
-    return math.log(total) + top - scores[low + np.uint64(right)]
+    for c in range(first_output, end_output):
+        raw_gradients[c] = math.exp(scores[c] - max_score)
+        total += raw_gradients[c]
+    for c in range(first_output, end_output):
+        raw_gradients[c] = raw_gradients[c] / total - (1.0 if code == c - first_output else 0.0)
+    return math.log(total) + max_score - scores[first_output + np.uint64(code)]
 
 
 @helper
-def wanted(targets, i, c):
-    """Target of output c of a row: its own column, or whether it is the row's class."""
+def output_target(targets, i, c):
+    """Return the target of output c of a row: its own column, or 1 or -1 for class codes."""
     if targets.shape[1] == 1:
         return 1.0 if targets[i, 0] == c else -1.0
     return targets[i, c]
 
 
 @inlined
-def judge_row(targets, i, weight, scores, low, high, loss, softmax, costs, slopes, reach):
-    """Fill the row's slopes, charge its loss, and return the mean absolute slope at score 0;
-    `reach` is how far a score moves for each unit of its slope.
+def row_gradients(
+    targets, i, weight, scores, first_output, end_output, loss, softmax, costs, raw_gradients, reach
+):
+    """Fill the raw gradients of a row, add its loss to `costs`, and return the mean absolute
+    gradient at score 0; `reach` is how far a score moves for a raw gradient of 1.
     """
     gradient_at_zero, cost = 0.0, 0.0
     if softmax:
-        cost = class_slopes(scores, targets[i, 0], low, high, slopes)
-        gradient_at_zero = 2.0 * (1.0 - 1.0 / (high - low)) / (high - low)
-    for c in range(low, high):
+        cost = softmax_gradient(scores, targets[i, 0], first_output, end_output, raw_gradients)
+        gradient_at_zero = (
+            2.0 * (1.0 - 1.0 / (end_output - first_output)) / (end_output - first_output)
+        )
+    for c in range(first_output, end_output):
         if not softmax:
-            y = targets[i, 0] if high - low == ONE else wanted(targets, i, c - low)
-            explicit = gradient(loss, scores[c], y)
-            slopes[c] = implicit_gradient(loss, scores[c], y, reach * weight, explicit)
+            y = (
+                targets[i, 0]
+                if end_output - first_output == ONE
+                else output_target(targets, i, c - first_output)
+            )
+            explicit_gradient = gradient(loss, scores[c], y)
+            raw_gradients[c] = implicit_gradient(
+                loss, scores[c], y, reach * weight, explicit_gradient
+            )
             cost = value(loss, scores[c], y)
-            gradient_at_zero += abs(gradient(loss, 0.0, y)) / (high - low)
-        slopes[c] *= weight
+            gradient_at_zero += abs(gradient(loss, 0.0, y)) / (end_output - first_output)
+        raw_gradients[c] *= weight
         costs[c] += cost * weight
     return gradient_at_zero
 
 
 @helper
-def outputs_of(tasks, i, form, many):
-    """First output that a row is about, and the one after the last: all, or those of its task."""
+def row_outputs(tasks, i, options, n_outputs):
+    """Return the range (first, end) of the outputs of a row: all outputs, or those of its task."""
     if tasks.shape[0]:
-        low = tasks[i] * np.uint64(form.width)
-        return low, low + np.uint64(form.width)
-    return np.uint64(0), many
+        first_output = tasks[i] * np.uint64(options.task_outputs)
+        return first_output, first_output + np.uint64(options.task_outputs)
+    return np.uint64(0), n_outputs
 
 
 @helper
-def count_row(lazy, stats, sqnorm, weight, gradient_at_zero, longest, share):
-    """Ledger, with what the penalty has charged and the squared norm of the longest row, and
-    statistics, with one more step.
+def advance(lazy, stats, sqnorm, weight, gradient_at_zero, max_sqnorm, alpha_fraction):
+    """Return lazy state and statistics after one more step. Entries 2 and 3 of the lazy state are
+    the alpha charged so far and the squared norm of the longest row.
     """
-    t, charged, longest = lazy[0] + 1.0, lazy[2] + share * weight, max(lazy[3], longest)
+    t = lazy[0] + 1.0
+    charged = lazy[2] + alpha_fraction * weight
+    max_sqnorm = max(lazy[3], max_sqnorm)
     stats = update_gradient_stats(
         update_row_stats(stats, 1.0 / t, sqnorm, weight), 1.0 / t, gradient_at_zero
     )
-    return (t, lazy[1], charged, longest, *lazy[4:]), stats
+    return (t, lazy[1], charged, max_sqnorm, *lazy[4:]), stats

@@ -1,6 +1,6 @@
-"""The engine of online models with block penalties: groups of columns, or of a column's outputs.
+"""State of online models with group penalties on columns or on the outputs of a column.
 
-No checks, no scikit-learn.
+It validates nothing and does not depend on scikit-learn.
 """
 
 from typing import Any, ClassVar
@@ -10,14 +10,20 @@ import numpy as np
 from tamis.numerics.csr import Csr
 from tamis.numerics.targets import NO_TASKS, EncodedTargets
 from tamis.solvers.first_order.loop import INTERCEPT_STEP_RATIO
-from tamis.solvers.first_order.state import CELLS, FIRST, STEP, Engine, RowCalls
-from tamis.solvers.online_groups.loop import Form, Groups, Memory
-from tamis.solvers.online_groups.loop_walks import (
+from tamis.solvers.first_order.state import (
+    CELL_SIZE_BINDING,
+    LEARNING_RATE_SCHEMA,
+    SINGLE_ROW_SPAN,
+    Engine,
+    RowCalls,
+)
+from tamis.solvers.online_groups.loop import GroupArrays, GroupIndex, GroupOptions
+from tamis.solvers.online_groups.loop_passes import (
     count_group_weights,
     learn_groups,
     score_groups,
-    sum_squares,
     write_group_weights,
+    write_squares,
 )
 from tamis.solvers.path.loop import Blocks
 from tamis.system.schema import array, number, term, tuple_of
@@ -25,50 +31,52 @@ from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.losses import Logistic
 from tamis.terms.optimizers import DualAveraging
 
-NO_SQUARES = np.zeros(0)  # a look at the weights sums what it needs anew
+NO_SQUARES = np.zeros(0)  # scores of a fitted model compute the norms of groups from the cells
 
 
 class GroupEngine(Engine):
-    """State of dual averaging under a block penalty; see `tamis.solvers.online_groups.loop`."""
+    """State of dual averaging under a group penalty, as in `tamis.solvers.online_groups.loop`."""
 
-    _splits = packs = False
+    _can_split_outputs = packs = False
     _contents: ClassVar[dict] = {
         "terms": tuple_of(
             term("value", "gradient"),
             term(of=(GroupL2, SparseGroup)),
-            term(of=(DualAveraging,), binds=CELLS),
-            STEP,
+            term(of=(DualAveraging,), binds=CELL_SIZE_BINDING),
+            LEARNING_RATE_SCHEMA,
         ),
         "softmax": number(float, least=0.0, most=1.0, exact=True),
         "prices": array("f8", "groups", 2, least=0.0),
         "members": array("u4", "places", below="columns"),
         "starts": array("u8", "groups+1", rising="places"),
         "squares": array("f8", ("groups", 0), least=0.0),
-        **dict.fromkeys(("owners", "owner_starts", "overlap", "ordered")),  # made of the groups
+        **dict.fromkeys(
+            ("owners", "owner_starts", "overlap", "ordered")
+        ),  # computed from the groups
     }
 
     def __init__(self, terms, flags, features: int, outputs: int, blocks: Blocks):
         super().__init__(terms, flags, features, outputs)
-        self.softmax = 0.0  # whether outputs are classes that exclude each other, under one loss
+        self.softmax = 0.0  # 1 if outputs are the classes of one multinomial loss
         self.members, self.starts = np.zeros(0, np.uint32), np.zeros(0, np.uint64)
         self.squares = np.zeros(0)
         self.take_blocks(blocks)
 
     def take_blocks(self, blocks: Blocks) -> None:
-        """Groups from now on; what was learnt stays, as it belongs to columns."""
+        """Set the groups. What the model has learnt stays: it belongs to columns."""
         members, starts = blocks.members.astype(np.uint32), blocks.starts
-        # Groups that stay keep their squares to the bit; new columns come in groups behind them.
-        known = len(self.starts)
-        stay = (
-            known
-            and np.array_equal(starts[:known], self.starts)
+        # Unchanged groups keep their squared norms to the bit; groups of new columns follow them.
+        n_known = len(self.starts)
+        is_unchanged = (
+            n_known
+            and np.array_equal(starts[:n_known], self.starts)
             and np.array_equal(members[: len(self.members)], self.members)
         )
-        squares = self.squares if stay else None
+        squares = self.squares if is_unchanged else None
         self.members, self.starts = members, starts
         self.prices = np.column_stack((blocks.weights, blocks.l1_weights))
         self.overlap = blocks.overlap
-        self._invert()
+        self._index_owners()
         if squares is not None and len(squares) and self.quick:
             self.squares = np.r_[squares, np.zeros(len(self.prices) - len(squares))]
         else:
@@ -76,19 +84,19 @@ class GroupEngine(Engine):
 
     @property
     def grouped(self) -> int:
-        """Number of columns that the groups were made for."""
+        """Number of columns that the groups cover."""
         return len(self.owner_starts) - 1 if len(self.owner_starts) else len(self.owners)
 
     @property
     def quick(self) -> bool:
-        """Whether no cell is ever trimmed, so that squares of the groups can be kept."""
+        """Whether steps can update the squared norms of the groups: no L1 and no signs."""
         penalty = self.terms[1]
         return not penalty.has_l1() and not penalty.positive
 
-    def _invert(self) -> None:
-        """For each column the groups that hold it."""
-        groups = np.arange(len(self.prices), dtype=np.uint32)
-        owner = np.repeat(groups, np.diff(self.starts).astype(np.int64))
+    def _index_owners(self) -> None:
+        """Compute the groups of each column."""
+        group_indices = np.arange(len(self.prices), dtype=np.uint32)
+        owner = np.repeat(group_indices, np.diff(self.starts).astype(np.int64))
         order = np.argsort(self.members, kind="stable")
         self.owners, self.owner_starts = owner[order], np.zeros(0, dtype=np.uint64)
         self.ordered = len(self.members) == self.features and bool(
@@ -99,110 +107,120 @@ class GroupEngine(Engine):
             self.owner_starts = np.r_[0, np.cumsum(counts)].astype(np.uint64)
 
     def renew(self) -> None:
-        """Squared norms of the groups, kept where no cell is trimmed."""
+        """Compute the squared norms of the groups, if steps can update them."""
         self.squares = np.zeros(len(self.prices) if self.quick else 0)
         if len(self.squares) and self.state.any():
-            many = np.uint64(self.outputs)
-            sum_squares(self._memory(), self._groups(), self.terms[1], many)
+            n_outputs = np.uint64(self.outputs)
+            write_squares(self._arrays(), self._groups(), self.terms[1], n_outputs)
 
-    def _groups(self) -> Groups:
+    def _groups(self) -> GroupIndex:
         members = self.members[:0] if self.ordered else self.members
-        return Groups(members, self.starts, self.prices, self.owners, self.owner_starts)
+        return GroupIndex(members, self.starts, self.prices, self.owners, self.owner_starts)
 
-    def _memory(self) -> Memory:
-        # Zeros cost nothing before they are touched.
+    def _arrays(self) -> GroupArrays:
+        # Zeros take no memory before they are written.
         scratch = np.zeros((len(self.prices), 2))
-        return Memory(self.state, self.bias, self.costs[0], self.squares, scratch)
+        return GroupArrays(self.state, self.bias, self.costs[0], self.squares, scratch)
 
-    def _form(self) -> Form:
+    def _options(self) -> GroupOptions:
         softmax = self.softmax and isinstance(self.terms[0], Logistic)
-        overlap, outputs = float(self.overlap), float(self.outputs)
+        overlap, n_outputs = float(self.overlap), float(self.outputs)
         intercept, eta, alpha = self.flags
-        return Form(intercept, eta, alpha, float(softmax), 1.0, overlap, outputs)
+        return GroupOptions(intercept, eta, alpha, float(softmax), 1.0, overlap, n_outputs)
 
-    def _clocks(self) -> tuple:
-        return self.lazy, self.stats, self._form()
+    def _progress(self) -> tuple:
+        return self.lazy, self.stats, self._options()
 
     def _restored(self) -> None:
-        """Refuse groups that leave a column out; make what follows from them."""
+        """Refuse groups that leave a column out; compute what follows from the groups."""
         super()._restored()
         counts = np.bincount(self.members, minlength=self.features)
         if not counts.all():
             raise ValueError("a column is in no group")
         self.overlap = int(counts.max())
-        self._invert()
+        self._index_owners()
         if len(self.squares) != (len(self.prices) if self.quick else 0):
             raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
-    def _walk(self, rows, coded: EncodedTargets, weights, span):
-        self._walked(learn_groups, rows, coded, weights, span)
+    def _learn_span(self, rows, targets: EncodedTargets, weights, span):
+        self._run_loop(learn_groups, rows, targets, weights, span)
 
-    def _walked(self, walk, rows: Csr, *given) -> None:
-        """Make a walk over rows, and take its clocks."""
-        engine = (self._memory(), self._groups(), *self.terms, *self._clocks())
-        after = walk(rows[:3], *given, *engine)
-        clocks: Any = (tuple(map(float, clock)) for clock in after)
-        self.lazy, self.stats = clocks
+    def _run_loop(self, loop, rows: Csr, *loop_args) -> None:
+        """Run a learning loop over rows, and set lazy state and statistics to its results."""
+        state_args = (self._arrays(), self._groups(), *self.terms, *self._progress())
+        progress = loop(rows[:3], *loop_args, *state_args)
+        numbers: Any = (tuple(map(float, values)) for values in progress)
+        self.lazy, self.stats = numbers
 
     def score(self, rows: Csr, tasks=NO_TASKS) -> np.ndarray:
-        """Scores of the rows, (rows, outputs), or those of each row's task."""
-        width = int(self._form().width) if len(tasks) else self.outputs
-        scores, memory = np.empty((rows.n_rows, width)), self._memory()._replace(squares=NO_SQUARES)
-        given = (self._groups(), *self.terms[1:], *self._clocks())
-        score_groups(rows[:3], tasks, memory, *given, scores)
+        """Return the scores of the rows, (rows, outputs), or those of each row's task."""
+        width = int(self._options().task_outputs) if len(tasks) else self.outputs
+        scores, arrays = np.empty((rows.n_rows, width)), self._arrays()._replace(squares=NO_SQUARES)
+        loop_args = (self._groups(), *self.terms[1:], *self._progress())
+        score_groups(rows[:3], tasks, arrays, *loop_args, scores)
         return scores
 
     def weights(self) -> np.ndarray:
-        """All weights, (outputs, features)."""
-        return self._written()[0]
+        """Return all weights, (outputs, features)."""
+        return self._weights_and_factors()[0]
 
     def factors(self) -> np.ndarray:
-        """What is left of each group, 0 where it is gone."""
-        return self._written()[1]
+        """Return the shrinkage factor of each group; 0 where its weights are 0."""
+        return self._weights_and_factors()[1]
 
-    def _written(self) -> tuple[np.ndarray, np.ndarray]:
+    def _weights_and_factors(self) -> tuple[np.ndarray, np.ndarray]:
         weights, factors = np.zeros((self.outputs, self.features)), np.zeros(len(self.prices))
-        given = (self._groups(), *self.terms[1:], *self._clocks())
-        write_group_weights(self.state, *given, weights, factors)
+        loop_args = (self._groups(), *self.terms[1:], *self._progress())
+        write_group_weights(self.state, *loop_args, weights, factors)
         return weights, factors
 
     def count(self, columns=None) -> int:
-        """Number of nonzero weights: of all columns, or of `columns`, where no others have any."""
+        """Return the number of nonzero weights; only `columns`, if given, may have any."""
         if columns is None:
-            return self._list(0)[0]
-        given = (self._memory(), self._groups(), *self.terms[1:], *self._clocks())
-        return int(count_group_weights(*given, columns))
+            return self._list_nonzeros(0)[0]
+        loop_args = (self._arrays(), self._groups(), *self.terms[1:], *self._progress())
+        return int(count_group_weights(*loop_args, columns))
 
-    def _list(self, room):
+    def _list_nonzeros(self, capacity):
         weights = self.weights().T.ravel()
         cells = np.flatnonzero(weights)
         return len(cells), cells, weights[cells]
 
-    def _regroup(self, sources, signs) -> None:
-        """As in `Engine`; the blocks then reach over the new outputs."""
-        super()._regroup(sources, signs)
+    def _set_outputs(self, sources, signs) -> None:
+        """Set the outputs as in `Engine`; the groups then cover the new outputs."""
+        super()._set_outputs(sources, signs)
         self.renew()
 
     def constants(self) -> tuple[float, float]:  # type: ignore[override]
-        """The divisor beta and the strength alpha as they stand."""
+        """Return the present divisor beta and strength alpha."""
         _, penalty, _, learning_rate = self.terms
-        t, (intercept, automatic, auto_alpha) = max(self.lazy[0], 1.0), self.flags
-        longest = (
+        t, (intercept, auto_eta, auto_alpha) = max(self.lazy[0], 1.0), self.flags
+        max_sqnorm = (
             self.lazy[3] * self.overlap * (1.0 + INTERCEPT_STEP_RATIO * intercept)
-            if automatic
+            if auto_eta
             else 1.0
         )
-        unit = self.stats[0] * self.stats[1] if auto_alpha else 1.0
-        return longest / learning_rate.step_size(t, 0.0, 0.0), penalty.alpha * unit
+        alpha_scale = self.stats[0] * self.stats[1] if auto_alpha else 1.0
+        return max_sqnorm / learning_rate.step_size(t, 0.0, 0.0), penalty.alpha * alpha_scale
 
-    def row_calls(self, rows: Csr, coded: EncodedTargets, weights) -> RowCalls:
-        """Calls on the one row of these arrays, good for as long as the terms stay."""
-        given = (rows[:3], coded, weights, FIRST, self._memory(), self._groups(), *self.terms)
-        form = self._form()
-        walk = learn_groups.prepared(*given, self.lazy, self.stats, form)
+    def row_calls(self, rows: Csr, targets: EncodedTargets, weights) -> RowCalls:
+        """Return functions that learn from and score the one row of these arrays; they are valid
+        until the terms change.
+        """
+        loop_args = (
+            rows[:3],
+            targets,
+            weights,
+            SINGLE_ROW_SPAN,
+            self._arrays(),
+            self._groups(),
+            *self.terms,
+        )
+        options = self._options()
+        learn_loop = learn_groups.prepared(*loop_args, self.lazy, self.stats, options)
 
         def learn() -> None:
-            # The room for a row may hold earlier ones: their stamps are older.
-            self.lazy, self.stats = walk(*given, self.lazy, self.stats, form)
+            # `scratch` may hold factors of earlier rows: their stamps differ.
+            self.lazy, self.stats = learn_loop(*loop_args, self.lazy, self.stats, options)
 
         return RowCalls(learn, lambda: self.score(rows))

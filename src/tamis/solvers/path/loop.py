@@ -1,10 +1,9 @@
-"""Passes over blocks and over rows: what a block penalty is worth, its prox, its dual norm, the
-distance to its subdifferential and which blocks are safely zero; losses of scores, their slopes and
-conjugates, and products where each row belongs to a task.
+"""Compiled loops over blocks of coefficients (penalty value, prox, dual scale, distance to the
+subdifferential, screening) and over rows (losses, gradients, conjugates, products by task).
 
-Cells are *stacked*: those of a block lie together, block after block, and a cell in several blocks
-has a copy in each. `Blocks.members` says which column each stacked place stands for; with `many`
-outputs a place holds that many cells.
+Coefficients are *stacked*: those of a block are adjacent, block after block, and a column in
+several blocks has a copy in each. `Blocks.members` has the column of each stacked coordinate; with
+several outputs, a coordinate holds `n_outputs` numbers.
 """
 
 import math
@@ -31,10 +30,10 @@ ONE = np.uint64(1)
 
 
 class Blocks(NamedTuple):
-    """Groups of columns, and the weights of their norms and of L1 inside them."""
+    """Groups of columns, with the weights of their norms and of L1 inside them."""
 
-    members: np.ndarray  # column of each stacked place, uint64
-    starts: np.ndarray  # first stacked place of each group, and one more, uint64
+    members: np.ndarray  # column of each stacked coordinate, uint64
+    starts: np.ndarray  # first stacked coordinate of each group, and their number, uint64
     weights: np.ndarray  # of the Euclidean norm, one a group
     l1_weights: np.ndarray  # of L1, one a group
     n_columns: int
@@ -46,148 +45,164 @@ class Blocks(NamedTuple):
 
     @property
     def overlap(self) -> int:
-        """Most groups that one column is in."""
+        """Largest number of groups that share a column."""
         if not len(self.members):
             return 1
         return int(np.bincount(self.members.astype(np.int64)).max())
 
     def stacked(self, columns: np.ndarray) -> np.ndarray:
-        """Values of columns (first axis) at the stacked places: how a slope goes to the copies."""
+        """Copy values of columns (first axis) to the stacked coordinates."""
         return columns[self.members.astype(np.int64)]
 
-    def gathered(self, places: np.ndarray) -> np.ndarray:
-        """Sums over the copies of each column: how copies make weights."""
-        columns = np.zeros((self.n_columns, *places.shape[1:]))
+    def gathered(self, stacked_values: np.ndarray) -> np.ndarray:
+        """Sum stacked values over the copies of each column."""
+        columns = np.zeros((self.n_columns, *stacked_values.shape[1:]))
         members = self.members.astype(np.int64)
-        # Adding at an index is slow, and most places are empty.
-        held = np.flatnonzero(places.reshape(len(places), -1).any(axis=1))
-        np.add.at(columns, members[held], places[held])
+        # `np.add.at` is slow, and most coordinates are 0.
+        is_nonzero = np.flatnonzero(stacked_values.reshape(len(stacked_values), -1).any(axis=1))
+        np.add.at(columns, members[is_nonzero], stacked_values[is_nonzero])
         return columns
 
 
 @compiled
-def value_blocks(w, starts, weights, l1_weights, penalty, many):
-    """Penalty of stacked cells."""
+def value_blocks(w, starts, weights, l1_weights, penalty, n_outputs):
+    """Return the penalty of stacked coefficients."""
     total = 0.0
     for g in range(np.uint64(weights.shape[0])):
-        low, high = starts[g] * many, starts[g + ONE] * many
+        low, high = starts[g] * n_outputs, starts[g + ONE] * n_outputs
         total += value(penalty, w[low:high], weights[g], l1_weights[g])
     return total
 
 
 @compiled
-def prox_blocks(v, scale, starts, weights, l1_weights, penalty, many, out):
-    """Write the prox of stacked cells into `out`, which may be `v` itself."""
+def prox_blocks(v, scale, starts, weights, l1_weights, penalty, n_outputs, out):
+    """Write the prox of stacked coefficients into `out`, which may be `v` itself."""
     for g in range(np.uint64(weights.shape[0])):
-        low, high = starts[g] * many, starts[g + ONE] * many
+        low, high = starts[g] * n_outputs, starts[g + ONE] * n_outputs
         prox(penalty, v[low:high], scale, weights[g], l1_weights[g], out[low:high])
 
 
 @compiled
-def dual_blocks(gradient, starts, weights, l1_weights, penalty, many):
-    """Dual norm of a stacked slope: the largest of the blocks' own. At the slope of the empty model
-    it is `alpha_max`.
+def dual_blocks(gradient, starts, weights, l1_weights, penalty, n_outputs):
+    """Return the dual norm of a stacked gradient, the largest over the blocks. At the gradient of
+    the zero model it is `alpha_max`.
 
-    Blocks without any weight are not penalised, and are left out.
+    Blocks without weights are not penalized, and do not count.
     """
     largest = 0.0
     for g in range(np.uint64(weights.shape[0])):
         if weights[g] > 0.0 or l1_weights[g] > 0.0:
-            low, high = starts[g] * many, starts[g + ONE] * many
-            dual = dual_scale(penalty, gradient[low:high], weights[g], l1_weights[g])
-            largest = max(largest, dual)
+            low, high = starts[g] * n_outputs, starts[g + ONE] * n_outputs
+            scale = dual_scale(penalty, gradient[low:high], weights[g], l1_weights[g])
+            largest = max(largest, scale)
     return largest
 
 
 @compiled
-def conjugate_and_dual(gradient, starts, weights, l1_weights, penalty, many):
-    """Conjugate of the penalty at a stacked slope, and its `dual_blocks`."""
-    total, largest = 0.0, 0.0
+def conjugate_blocks(gradient, starts, weights, l1_weights, penalty, n_outputs):
+    """Return the conjugate of the penalty at a stacked gradient."""
+    total = 0.0
     for g in range(np.uint64(weights.shape[0])):
         if weights[g] > 0.0 or l1_weights[g] > 0.0:
-            low, high = starts[g] * many, starts[g + ONE] * many
+            low, high = starts[g] * n_outputs, starts[g + ONE] * n_outputs
             total += conjugate(penalty, gradient[low:high], weights[g], l1_weights[g])
-            dual = dual_scale(penalty, gradient[low:high], weights[g], l1_weights[g])
-            largest = max(largest, dual)
-    return total, largest
+    return total
 
 
 @compiled
-def excess_blocks(gradient, starts, weights, l1_weights, penalty, many, excess):
-    """Fill `excess` with how far each block, at 0, is from its optimum."""
+def excess_blocks(gradient, starts, weights, l1_weights, penalty, n_outputs, excess):
+    """Fill `excess` with the distance of each block, at 0, to its subdifferential."""
     zeros = np.zeros(gradient.shape[0])
     for g in range(np.uint64(weights.shape[0])):
-        low, high = starts[g] * many, starts[g + ONE] * many
+        low, high = starts[g] * n_outputs, starts[g + ONE] * n_outputs
         excess[g] = subdiff_distance(
             penalty, zeros[low:high], gradient[low:high], weights[g], l1_weights[g]
         )
 
 
 @compiled
-def support_blocks(w, slope, starts, weights, l1_weights, penalty, gradient, across, along):
-    """Fill `gradient` (cells) with that of model and penalty on the support, and the second
-    derivatives of each block's penalty, across and along its weights; one output.
+def support_derivatives(
+    w, model_gradient, starts, weights, l1_weights, penalty, gradient, hessian_across, hessian_along
+):
+    """Fill `gradient` with that of model and penalty on the support, and the second derivatives of
+    each block's penalty across and along its coefficients (one output).
     """
     for g in range(np.uint64(weights.shape[0])):
         low, high = starts[g], starts[g + ONE]
         square = 0.0
         for k in range(low, high):
             square += w[k] * w[k]
-        across[g], along[g] = 0.0, 0.0
+        hessian_across[g], hessian_along[g] = 0.0, 0.0
         if square > 0.0:
             norm = math.sqrt(square)
             support_gradient(
-                penalty, w[low:high], slope[low:high], weights[g], l1_weights[g], gradient[low:high]
+                penalty,
+                w[low:high],
+                model_gradient[low:high],
+                weights[g],
+                l1_weights[g],
+                gradient[low:high],
             )
-            across[g], along[g] = support_hessian(penalty, norm, weights[g], l1_weights[g])
+            hessian_across[g], hessian_along[g] = support_hessian(
+                penalty, norm, weights[g], l1_weights[g]
+            )
 
 
 @compiled
-def distance_blocks(w, gradient, starts, weights, l1_weights, penalty, many):
-    """Largest distance of a block's ``-slope`` to its subdifferential: 0 exactly at an optimum."""
+def distance_blocks(w, gradient, starts, weights, l1_weights, penalty, n_outputs):
+    """Return the largest distance of a block to its subdifferential, which is 0 exactly at an
+    optimum.
+    """
     largest = 0.0
     for g in range(np.uint64(weights.shape[0])):
-        low, high = starts[g] * many, starts[g + ONE] * many
-        apart = subdiff_distance(
+        low, high = starts[g] * n_outputs, starts[g + ONE] * n_outputs
+        distance = subdiff_distance(
             penalty, w[low:high], gradient[low:high], weights[g], l1_weights[g]
         )
-        largest = max(largest, apart)
+        largest = max(largest, distance)
     return largest
 
 
 @compiled
-def weigh_blocks(gradient, starts, weights, l1_weights, norms, radius, penalty, many, excess, safe):
-    """Fill `excess`, how far each block's slope at 0 exceeds its price, and `safe`, 1 where the
-    block is 0 at the optimum.
+def screen_blocks(
+    gradient, starts, weights, l1_weights, column_norms, radius, penalty, n_outputs, excess, is_zero
+):
+    """Fill `excess`, by how much the gradient norm of each block at 0 exceeds its threshold, and
+    `is_zero`, 1 if the block is 0 at the optimum.
 
-    `norms` are those of the columns and `radius` bounds how far the slopes of the rows are from the
-    optimal ones: a cell's slope is at most ``norm * radius`` from its last one (the gap-safe
-    sphere).
+    `column_norms` are those of the columns, and `radius` bounds the distance of the row gradients
+    from the optimal ones: a coefficient's gradient changes by at most ``norm * radius`` (the
+    gap-safe sphere).
     """
     for g in range(np.uint64(weights.shape[0])):
-        price, threshold = penalty.alpha * weights[g], penalty.alpha * l1_weights[g]
-        norm, far, reach, lone = 0.0, 0.0, 0.0, True
-        for place in range(starts[g], starts[g + ONE]):
-            row, move = 0.0, norms[place] * radius
-            for c in range(many):
-                cell = -gradient[place * many + c]
-                row += soft_threshold(penalty, cell, threshold) ** 2
-                up, down = (
-                    soft_threshold(penalty, cell + move, threshold),
-                    soft_threshold(penalty, cell - move, threshold),
-                )
-                reach = max(abs(up), abs(down))
-                lone = lone and reach == 0.0
-            norm += row
-            far += reach * reach if many == ONE else (math.sqrt(row) + move) ** 2
-        excess[g] = math.sqrt(norm) - price
-        safe[g] = 1 if (price > 0.0 and math.sqrt(far) < price) or (threshold > 0.0 and lone) else 0
+        norm_threshold, l1_threshold = penalty.alpha * weights[g], penalty.alpha * l1_weights[g]
+        norm, sphere_square, largest, has_zero_coords = 0.0, 0.0, 0.0, True
+        for k in range(starts[g], starts[g + ONE]):
+            coord_square, radius_j = 0.0, column_norms[k] * radius
+            for c in range(n_outputs):
+                cell = -gradient[k * n_outputs + c]
+                coord_square += soft_threshold(penalty, cell, l1_threshold) ** 2
+                upper = soft_threshold(penalty, cell + radius_j, l1_threshold)
+                lower = soft_threshold(penalty, cell - radius_j, l1_threshold)
+                largest = max(abs(upper), abs(lower))
+                has_zero_coords = has_zero_coords and largest == 0.0
+            norm += coord_square
+            sphere_square += (
+                largest * largest if n_outputs == ONE else (math.sqrt(coord_square) + radius_j) ** 2
+            )
+        excess[g] = math.sqrt(norm) - norm_threshold
+        is_zero[g] = (
+            1
+            if (norm_threshold > 0.0 and math.sqrt(sphere_square) < norm_threshold)
+            or (l1_threshold > 0.0 and has_zero_coords)
+            else 0
+        )
 
 
 # ---------------------------------------------------------------- rows
 @compiled
 def sum_values(loss, scores, targets, weights):
-    """Weighted sum of the losses of scores (rows, outputs)."""
+    """Return the weighted sum of the losses of scores (rows, outputs)."""
     total = 0.0
     for i in range(np.uint64(scores.shape[0])):
         for c in range(np.uint64(scores.shape[1])):
@@ -196,19 +211,19 @@ def sum_values(loss, scores, targets, weights):
 
 
 @compiled
-def write_slopes(loss, scores, targets, slopes):
-    """Fill `slopes` (rows, outputs)."""
+def write_gradients(loss, scores, targets, gradients):
+    """Fill `gradients` (rows, outputs)."""
     for i in range(np.uint64(scores.shape[0])):
         for c in range(np.uint64(scores.shape[1])):
-            slopes[i, c] = gradient(loss, scores[i, c], targets[i, c])
+            gradients[i, c] = gradient(loss, scores[i, c], targets[i, c])
 
 
 @compiled
-def write_curves(loss, scores, targets, curves):
-    """Fill `curves` (rows, outputs) with second derivatives."""
+def write_hessians(loss, scores, targets, hessians):
+    """Fill `hessians` (rows, outputs), the second derivatives of the losses."""
     for i in range(np.uint64(scores.shape[0])):
         for c in range(np.uint64(scores.shape[1])):
-            curves[i, c] = hessian(loss, scores[i, c], targets[i, c])
+            hessians[i, c] = hessian(loss, scores[i, c], targets[i, c])
 
 
 @compiled
@@ -220,37 +235,37 @@ def write_inverse_links(loss, scores, means):
 
 
 @compiled
-def sum_conjugates(loss, slopes, targets, weights):
-    """Weighted sum of the conjugates of slopes (rows, outputs)."""
+def sum_conjugates(loss, gradients, targets, weights):
+    """Return the weighted sum of the conjugates of the losses at `gradients` (rows, outputs)."""
     total = 0.0
-    for i in range(np.uint64(slopes.shape[0])):
-        for c in range(np.uint64(slopes.shape[1])):
-            total += weights[i] * conjugate(loss, slopes[i, c], targets[i, c])
+    for i in range(np.uint64(gradients.shape[0])):
+        for c in range(np.uint64(gradients.shape[1])):
+            total += weights[i] * conjugate(loss, gradients[i, c], targets[i, c])
     return total
 
 
 @compiled
-def score_own(data, indices, indptr, task, weights, scores):
+def score_by_task(data, indices, indptr, task, weights, scores):
     """Fill `scores` (rows, outputs of a task): each row by the weights (columns, outputs of all
-    tasks) of its own task.
+    tasks) of its task.
     """
-    width = np.uint64(scores.shape[1])
+    task_outputs = np.uint64(scores.shape[1])
     for i in range(np.uint64(scores.shape[0])):
-        for c in range(width):
-            total, own = 0.0, task[i] * width + c
+        for c in range(task_outputs):
+            total, output = 0.0, task[i] * task_outputs + c
             for k in range(indptr[i], indptr[i + ONE]):
-                total += data[k] * weights[indices[k], own]
+                total += data[k] * weights[indices[k], output]
             scores[i, c] = total
 
 
 @compiled
-def slope_own(data, indices, indptr, task, residuals, slopes):
-    """Add to `slopes` (columns, outputs of all tasks) what each row's residuals (rows, outputs of a
-    task) say about its own task.
+def add_task_gradients(data, indices, indptr, task, row_gradients, coef_gradients):
+    """Add to `coef_gradients` (columns, outputs of all tasks) the gradients of rows, each for its
+    task; `row_gradients` is (rows, outputs of a task).
     """
-    width = np.uint64(residuals.shape[1])
-    for i in range(np.uint64(residuals.shape[0])):
-        for c in range(width):
-            own, residual = task[i] * width + c, residuals[i, c]
+    task_outputs = np.uint64(row_gradients.shape[1])
+    for i in range(np.uint64(row_gradients.shape[0])):
+        for c in range(task_outputs):
+            output, row_gradient = task[i] * task_outputs + c, row_gradients[i, c]
             for k in range(indptr[i], indptr[i + ONE]):
-                slopes[indices[k], own] += data[k] * residual
+                coef_gradients[indices[k], output] += data[k] * row_gradient

@@ -1,112 +1,119 @@
-"""What a batch solver of groups minimises, and what comes out of it."""
+"""The problem that the batch solver minimises, and its solution."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from tamis.solvers.path.design import Design, TaskDesign
-from tamis.solvers.path.inner.models import GramStore
+from tamis.solvers.path.inner.models import GramCache
 from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.losses import RowLosses, Softmax
 
 
 class Problem(NamedTuple):
-    """A table, a loss of its rows, groups of columns; and which inner solver works on them."""
+    """Design, bound loss and blocks of a problem, and the inner solver to use."""
 
     design: Design | TaskDesign
     smooth: RowLosses | Softmax
     blocks: Blocks
     fit_intercept: bool
     solver: str
-    store: GramStore
-    certified: bool = True  # whether solvers stop by the duality gap, not by optimality conditions
+    gram_cache: GramCache
+    certified: bool = True  # stop by the duality gap, not by the optimality conditions
 
-    def empty(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of 0 and no intercept."""
+    def zeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return stacked coefficients of 0 and intercepts of 0."""
         outputs = self.design.outputs
         return np.zeros((len(self.blocks.members), outputs)), np.zeros(outputs)
 
-    def started(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of the places and intercepts (of centred columns) of a model (columns, outputs).
+    def from_coef(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the stacked coefficients and the intercepts (for centred columns) of a model with
+        coefficients (columns, outputs).
 
-        A column in several groups is shared out evenly. Columns without spread in these rows begin
-        at 0: no step would ever move them.
+        A column in several groups is divided among them evenly. Columns that are constant in these
+        rows start at 0, since no step would change them.
         """
-        idle = self.design.norms() == 0.0
-        coef = np.where(idle[:, None], 0.0, coef)
+        is_constant = self.design.column_norms() == 0.0
+        coef = np.where(is_constant[:, None], 0.0, coef)
         copies = np.bincount(self.blocks.members.astype(np.int64), minlength=len(coef))
         w = self.blocks.stacked(coef / np.maximum(copies, 1)[:, None])
-        return w, intercept + self.design.shift(coef) if self.fit_intercept else intercept
+        return w, intercept + self.design.intercept_shift(coef) if self.fit_intercept else intercept
 
     def shown(self, w: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (columns, outputs) and intercepts of the columns as they are."""
+        """Return the coefficients (columns, outputs) and intercepts in the original units of the
+        columns.
+        """
         coef = self.blocks.gathered(w)
-        return coef, bias - self.design.shift(coef) if self.fit_intercept else np.zeros(len(bias))
+        return coef, bias - self.design.intercept_shift(coef) if self.fit_intercept else np.zeros(
+            len(bias)
+        )
 
-    def of_rows(self, rows: np.ndarray) -> "Problem":
-        """The same problem of some rows."""
+    def select_rows(self, rows: np.ndarray) -> "Problem":
+        """Return the same problem for some of the rows."""
         weights = self.design.weights[rows]
         weights = weights / weights.sum()
         return self._replace(
-            design=self.design.cut(rows, weights),
-            smooth=self.smooth.rows(rows, weights),
-            store=GramStore(),
+            design=self.design.select_rows(rows, weights),
+            smooth=self.smooth.select_rows(rows, weights),
+            gram_cache=GramCache(),
         )
 
 
 class Outcome(NamedTuple):
-    """Weights of the places and intercepts (of centred columns), the certificate, and what
-    happened.
+    """Solution of a problem: stacked coefficients and intercepts (for centred columns), its
+    certificate, and the history of the iterations.
     """
 
     w: np.ndarray
     bias: np.ndarray
-    gap: float  # nan where solvers stop by the optimality conditions
-    violation: float  # of these: the largest distance to a subdifferential; nan beside a gap
+    gap: float  # nan if the solver stops by the optimality conditions
+    violation: float  # largest distance to a subdifferential; nan if there is a gap
     objective: float
     history: list
-    limit: float  # at which solvers stop
-    stalled: bool = False  # whether it ended for rounding let the gap fall no further
+    limit: float  # of gap or violation, at which the solver stops
+    stalled: bool = False  # whether it stopped since iterations made no progress
 
     @property
     def shortfall(self) -> float:
-        """How many times the limit is left: at most 1 where a solver came to its end."""
+        """Gap or violation over its limit; at most 1 if the solver converged."""
         return float(np.nanmax([self.gap, self.violation])) / self.limit
 
 
-def penalised(blocks: Blocks) -> np.ndarray:
-    """Which groups have a price."""
+def is_penalized(blocks: Blocks) -> np.ndarray:
+    """Return which blocks have a penalty."""
     return (blocks.weights > 0.0) | (blocks.l1_weights > 0.0)
 
 
-def used(blocks: Blocks, w: np.ndarray) -> np.ndarray:
-    """Which groups have a weight."""
-    filled = np.concatenate([[0], np.cumsum(w.any(axis=1))])
+def nonzero_blocks(blocks: Blocks, w: np.ndarray) -> np.ndarray:
+    """Return which blocks have a nonzero coefficient."""
+    nonzero_counts = np.concatenate([[0], np.cumsum(w.any(axis=1))])
     starts = blocks.starts.astype(np.int64)
-    return filled[starts[1:]] > filled[starts[:-1]]
+    return nonzero_counts[starts[1:]] > nonzero_counts[starts[:-1]]
 
 
-def part_blocks(blocks: Blocks, kept: np.ndarray) -> tuple[Blocks, np.ndarray, np.ndarray]:
-    """Some groups as blocks of their own over the columns they hold; those columns, and the places
-    they were at.
+def select_blocks(
+    blocks: Blocks, block_indices: np.ndarray
+) -> tuple[Blocks, np.ndarray, np.ndarray]:
+    """Return some blocks as `Blocks` over only the columns in them, these columns, and the stacked
+    coordinates of the blocks.
     """
     starts = blocks.starts.astype(np.int64)
-    sizes = np.diff(starts)[kept]
+    sizes = np.diff(starts)[block_indices]
     ends = np.concatenate([[0], np.cumsum(sizes)])
-    places = np.arange(ends[-1]) + np.repeat(starts[kept] - ends[:-1], sizes)
-    columns, members = np.unique(blocks.members[places].astype(np.int64), return_inverse=True)
-    part = Blocks(
+    coords = np.arange(ends[-1]) + np.repeat(starts[block_indices] - ends[:-1], sizes)
+    columns, members = np.unique(blocks.members[coords].astype(np.int64), return_inverse=True)
+    selected = Blocks(
         members.astype(np.uint64),
         ends.astype(np.uint64),
-        blocks.weights[kept],
-        blocks.l1_weights[kept],
+        blocks.weights[block_indices],
+        blocks.l1_weights[block_indices],
         len(columns),
     )
-    return part, columns, places
+    return selected, columns, coords
 
 
 def gap_obstacles(smooth: RowLosses | Softmax, penalty) -> list[str]:
-    """What stands against a duality gap: methods that the loss or the penalty lack."""
-    lacks = [(penalty, name) for name in ("conjugate", "dual_scale")]
-    lacks += [(smooth.loss, "conjugate")] if isinstance(smooth, RowLosses) else []
-    return [f"{term!r} has no {name}" for term, name in lacks if not hasattr(term, name)]
+    """Return the reasons why there is no duality gap: methods that loss or penalty lack."""
+    requirements = [(penalty, name) for name in ("conjugate", "dual_scale")]
+    requirements += [(smooth.loss, "conjugate")] if isinstance(smooth, RowLosses) else []
+    return [f"{term!r} has no {name}" for term, name in requirements if not hasattr(term, name)]

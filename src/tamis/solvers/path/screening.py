@@ -1,114 +1,147 @@
-"""A point seen from all columns: scores, slopes, duality gap, and which blocks are safely 0."""
+"""Evaluation of a point over all columns: scores, gradient, duality gap, and the blocks that are 0
+at the optimum (gap-safe screening).
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.solvers.path.inner.models import parts_of
+from tamis.solvers.path.inner.models import block_arrays
 from tamis.solvers.path.loop import (
-    conjugate_and_dual,
+    conjugate_blocks,
     distance_blocks,
+    dual_blocks,
     excess_blocks,
+    screen_blocks,
     value_blocks,
-    weigh_blocks,
 )
-from tamis.solvers.path.problem import Problem, penalised
+from tamis.solvers.path.problem import Problem, is_penalized
 
-NEAR = 0.05  # of the null deviance: a gap above it screens nothing, as a rule
-# of the objective: a gap below it is noise, and no proof that a group at its price is 0
-ROUNDING = 1e-12
+MAX_SCREENING_GAP = 0.05  # gap over the null deviance above which screening rarely finds blocks
+# Gap over the objective that is rounding: below it, a block at its threshold is not proved to be 0.
+GAP_ROUNDING = 1e-12
 
 
-class Look(NamedTuple):
-    """Scores and slopes of a point, primal and dual value, their gap or, without one, the largest
-    distance of a block to its subdifferential; and how each block stands: how far its slope exceeds
-    its price, and whether it is 0 at the optimum.
+class PointEvaluation(NamedTuple):
+    """Intercepts, scores and stacked gradient of a point; its objective and dual value, and their
+    gap or, without a gap, the largest distance of a block to its subdifferential; by how much each
+    block exceeds its threshold, and whether it is 0 at the optimum.
     """
 
     bias: np.ndarray
     scores: np.ndarray
-    slope: np.ndarray
+    gradient: np.ndarray
     objective: float
     dual: float
     gap: float
     violation: float
     excess: np.ndarray
-    safe: np.ndarray
+    is_zero: np.ndarray
 
 
-def scores_of(problem: Problem, w, bias) -> np.ndarray:
-    """Scores of the rows."""
-    return problem.design.scores(problem.blocks.gathered(w)) + problem.design.level(bias)
+def compute_scores(problem: Problem, w, bias) -> np.ndarray:
+    """Return the scores of the rows."""
+    return problem.design.scores(problem.blocks.gathered(w)) + problem.design.intercept_scores(bias)
 
 
-def seen(problem: Problem, w, bias, scores=None):
-    """Best intercepts at some weights, scores (given, where they are known), slopes of the rows,
-    and slopes of the places.
+def center_and_gradient(problem: Problem, w, bias, scores=None):
+    """Return the best intercepts for some coefficients, the scores, the row gradients and the
+    stacked gradient; `scores` avoids their computation where they are known.
     """
     design, smooth = problem.design, problem.smooth
-    scores = scores_of(problem, w, bias) if scores is None else scores
+    scores = compute_scores(problem, w, bias) if scores is None else scores
     if problem.fit_intercept:
         bias, scores = smooth.center(design, scores, bias)
-    slopes = smooth.gradient(scores)
-    of_places = problem.blocks.stacked(design.slopes(smooth.weights[:, None] * slopes))
-    return bias, scores, slopes, of_places
+    raw_gradient = smooth.gradient(scores)
+    stacked_gradient = problem.blocks.stacked(
+        design.coef_gradient(smooth.weights[:, None] * raw_gradient)
+    )
+    return bias, scores, raw_gradient, stacked_gradient
 
 
 def null_deviance(problem: Problem) -> float:
-    """Twice what the best intercepts alone lose beyond the least loss; never below rounding."""
+    """Return twice the difference between the loss of the best intercepts alone and the smallest
+    possible loss, at least rounding.
+    """
     smooth = problem.smooth
-    best = smooth.best_loss()
-    null = smooth.null_loss(problem.design, problem.fit_intercept)
-    return max(2.0 * (null - best), 1e-9 * abs(best), 1e-300)
+    best_loss = smooth.best_loss()
+    null_loss = smooth.null_loss(problem.design, problem.fit_intercept)
+    return max(2.0 * (null_loss - best_loss), 1e-9 * abs(best_loss), 1e-300)
 
 
-def look(problem: Problem, penalty, done: float, deviance: float, w, bias, scores=None) -> Look:
-    """All that one pass over the table tells.
+def evaluate_point(
+    problem: Problem, penalty, gap_limit: float, deviance: float, w, bias, scores=None
+) -> PointEvaluation:
+    """Evaluate a point with one pass over all columns.
 
-    Nothing is screened while the gap is near the null deviance, where it proves nothing, nor once
-    the gap is `done`. Screening needs a gap, a bounded second derivative, and `soft_threshold`.
+    Blocks are screened only while the gap is between `gap_limit` and a fraction of the null
+    deviance, above which it proves nothing. Screening needs a gap, a bounded second derivative of
+    the loss, and `soft_threshold` of the penalty.
     """
     design, smooth, blocks = problem.design, problem.smooth, problem.blocks
-    parts, many = parts_of(blocks), np.uint64(design.outputs)
-    bias, scores, slopes, slope = seen(problem, w, bias, scores)
-    stacked = np.ascontiguousarray(slope).ravel()
-    objective = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
-    excess, safe = np.empty(blocks.n_groups), np.zeros(blocks.n_groups, dtype=np.int64)
-    thresholds = hasattr(penalty, "soft_threshold")
-    dual, gap, violation = -np.inf, np.inf, np.inf
+    arrays, n_outputs = block_arrays(blocks), np.uint64(design.outputs)
+    bias, scores, raw_gradient, gradient = center_and_gradient(problem, w, bias, scores)
+    flat_gradient = np.ascontiguousarray(gradient).ravel()
+    objective = smooth.value(scores) + value_blocks(w.ravel(), *arrays, penalty, n_outputs)
+    excess, is_zero = np.empty(blocks.n_groups), np.zeros(blocks.n_groups, dtype=np.int64)
+    has_soft_threshold = hasattr(penalty, "soft_threshold")
+    dual_value, gap, violation = -np.inf, np.inf, np.inf
     if problem.certified:
-        conjugate, reach = conjugate_and_dual(stacked, *parts, penalty, many)
-        # Of a norm it is 0 up to alpha, but for rounding, and inf beyond: slopes are shrunk.
-        norm = conjugate in (0.0, np.inf) and reach > 0.0
-        shrink = min(1.0, penalty.alpha / reach) if norm else 1.0
-        feasible = shrink * stacked
-        if shrink < 1.0:
-            conjugate, _ = conjugate_and_dual(feasible, *parts, penalty, many)
-        dual = smooth.dual(shrink * slopes) - conjugate
-        gap = max(objective - dual, 0.0) + _free_slack(problem, penalty, w, slope)
-        if thresholds and np.isfinite(smooth.lipschitz) and done < gap <= NEAR * deviance:
-            radius = np.sqrt(2.0 * smooth.lipschitz * (gap + ROUNDING * abs(objective)))
-            norms = blocks.stacked(design.norms())
-            weigh_blocks(feasible, *parts, norms, radius, penalty, many, excess, safe)
+        dual_norm = dual_blocks(flat_gradient, *arrays, penalty, n_outputs)
+        # The conjugate is 0 while all blocks stay 0. Beyond that, the conjugate of a norm is inf,
+        # so that the dual point is scaled down.
+        dual_scaling, conjugate = 1.0, 0.0
+        if dual_norm > penalty.alpha:
+            if hasattr(penalty, "is_norm") and penalty.is_norm():
+                conjugate = np.inf
+            else:
+                conjugate = conjugate_blocks(flat_gradient, *arrays, penalty, n_outputs)
+            if conjugate in (0.0, np.inf):
+                dual_scaling, conjugate = penalty.alpha / dual_norm, 0.0
+        feasible = dual_scaling * flat_gradient
+        dual_value = smooth.dual_value(dual_scaling * raw_gradient) - conjugate
+        gap = max(objective - dual_value, 0.0) + _unpenalized_gap(problem, penalty, w, gradient)
+        can_screen = has_soft_threshold and np.isfinite(smooth.lipschitz)
+        if can_screen and gap_limit < gap <= MAX_SCREENING_GAP * deviance:
+            radius = np.sqrt(2.0 * smooth.lipschitz * (gap + GAP_ROUNDING * abs(objective)))
+            column_norms = blocks.stacked(design.column_norms())
+            screen_blocks(
+                feasible, *arrays, column_norms, radius, penalty, n_outputs, excess, is_zero
+            )
     else:
-        violation = distance_blocks(w.ravel(), stacked, *parts, penalty, many)
-    if thresholds:
-        none = np.zeros(len(slope))
-        weigh_blocks(stacked, *parts, none, 0.0, penalty, many, excess, np.empty_like(safe))
+        violation = distance_blocks(w.ravel(), flat_gradient, *arrays, penalty, n_outputs)
+    if has_soft_threshold:
+        zero_norms = np.zeros(len(gradient))
+        screen_blocks(
+            flat_gradient,
+            *arrays,
+            zero_norms,
+            0.0,
+            penalty,
+            n_outputs,
+            excess,
+            np.empty_like(is_zero),
+        )
     else:
-        excess_blocks(stacked, *parts, penalty, many, excess)
-    return Look(bias, scores, slope, objective, dual, gap, violation, excess, safe)
+        excess_blocks(flat_gradient, *arrays, penalty, n_outputs, excess)
+    return PointEvaluation(
+        bias, scores, gradient, objective, dual_value, gap, violation, excess, is_zero
+    )
 
 
-def _free_slack(problem: Problem, penalty, w, slope) -> float:
-    """What is left to gain in places that are not penalised, whose slope the dual wants to be 0."""
+def _unpenalized_gap(problem: Problem, penalty, w, gradient) -> float:
+    """Return the possible decrease in coordinates that are not penalized, whose gradient is 0 at a
+    dual feasible point.
+    """
     blocks = problem.blocks
-    free = ~penalised(blocks)
-    if not free.any():
+    is_free = ~is_penalized(blocks)
+    if not is_free.any():
         return 0.0
-    free = np.repeat(free, np.diff(blocks.starts).astype(np.int64))
-    off, norms = slope[free], blocks.stacked(problem.design.norms())
+    is_free = np.repeat(is_free, np.diff(blocks.starts).astype(np.int64))
+    free_gradient, column_norms = gradient[is_free], blocks.stacked(problem.design.column_norms())
     if getattr(penalty, "positive", 0.0):
-        off = np.where(w[free] > 0.0, off, np.minimum(off, 0.0))
-    reach = np.maximum(np.abs(w[free]), np.abs(off) / np.maximum(norms[free, None], 1e-150) ** 2)
-    return float((np.abs(off) * np.where(norms[free, None] > 0.0, reach, 0.0)).sum())
+        free_gradient = np.where(w[is_free] > 0.0, free_gradient, np.minimum(free_gradient, 0.0))
+    free_norms = column_norms[is_free, None]
+    newton_step = np.abs(free_gradient) / np.maximum(free_norms, 1e-150) ** 2
+    max_change = np.maximum(np.abs(w[is_free]), newton_step)
+    return float((np.abs(free_gradient) * np.where(free_norms > 0.0, max_change, 0.0)).sum())

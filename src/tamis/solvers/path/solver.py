@@ -1,199 +1,280 @@
-"""Batch solver for block penalties: working sets, gap-safe screening, and the duality gap as the
-rule for stopping, or, where there is none, the optimality conditions.
+"""Batch solver for group penalties by working sets. It stops by the duality gap or, where there is
+none, by the optimality conditions.
 """
 
 import numpy as np
 
 from tamis.solvers.path.inner.fista import fista
-from tamis.solvers.path.inner.models import parts_of
-from tamis.solvers.path.inner.newton import JOINT, LARGEST, newton, shares_gram
-from tamis.solvers.path.loop import Blocks, conjugate_and_dual, dual_blocks
-from tamis.solvers.path.problem import Outcome, Problem, part_blocks, penalised, used
-from tamis.solvers.path.screening import ROUNDING, Look, look, null_deviance, seen
+from tamis.solvers.path.inner.models import block_arrays
+from tamis.solvers.path.inner.newton import (
+    MAX_GRAM_COORDS,
+    MAX_JOINT_COORDS,
+    proximal_newton,
+    shares_gram,
+)
+from tamis.solvers.path.loop import Blocks, dual_blocks
+from tamis.solvers.path.problem import Outcome, Problem, is_penalized, nonzero_blocks, select_blocks
+from tamis.solvers.path.screening import (
+    GAP_ROUNDING,
+    PointEvaluation,
+    center_and_gradient,
+    evaluate_point,
+    null_deviance,
+)
 
-FIRST = 10  # groups in the first working set at least
-# one in so many groups may join a working set at once, or, under the squared loss, groups of half
-# as many places as there are rows
-FIRST_SHARE = 10
-TURNS = 200  # most iterations of FISTA between two looks at all columns
-# iterations in a row that may win no hundredth of the gap: each asks more of the inner solver than
-# the last
-PATIENCE = 10
+MIN_WORKING_SET = 10  # blocks in the first working set
+# At most 1 of so many blocks joins a working set at once or, for a quadratic loss, blocks of half
+# as many coordinates as there are rows.
+GROWTH_DIVISOR = 10
+FISTA_ITERATIONS = 200  # iterations of FISTA between two evaluations of all columns
+# Iterations in a row that reduce the gap by less than 1 %; each has a smaller inner tolerance.
+MAX_STALLED_ITERATIONS = 10
 
 
 def largest_alpha(problem: Problem, penalty) -> float:
-    """The smallest factor of the penalty's strength whose solution holds no penalised weight; nan
-    where the penalty has no `dual_scale`.
+    """Return alpha_max, the smallest factor of the penalty whose solution has no nonzero penalized
+    coefficient; nan if the penalty has no `dual_scale`.
     """
     if not hasattr(penalty, "dual_scale"):
         return np.nan
-    w, bias = problem.empty()
-    bias, scores, _, slope = seen(problem, w, bias)
-    free = np.flatnonzero(~penalised(problem.blocks))
-    if len(free):
-        w, bias, scores = _inner(problem, penalty, free, w, bias, 1e-10, scores, slope)
-        bias, scores, _, slope = seen(problem, w, bias, scores)
-    many = np.uint64(problem.design.outputs)
-    given = (slope.ravel(), *parts_of(problem.blocks), penalty, many)
-    reach = conjugate_and_dual(*given)[1] if problem.certified else dual_blocks(*given)
-    return float(reach) / penalty.alpha
+    w, bias = problem.zeros()
+    bias, scores, _, gradient = center_and_gradient(problem, w, bias)
+    unpenalized = np.flatnonzero(~is_penalized(problem.blocks))
+    if len(unpenalized):
+        point = (bias, scores, gradient)
+        w, bias, scores = _solve_working_set(problem, penalty, unpenalized, w, 1e-10, *point)
+        bias, scores, _, gradient = center_and_gradient(problem, w, bias, scores)
+    n_outputs = np.uint64(problem.design.outputs)
+    dual_norm = dual_blocks(gradient.ravel(), *block_arrays(problem.blocks), penalty, n_outputs)
+    return float(dual_norm) / penalty.alpha
 
 
 def multiply_strength(penalty, alpha: float):
-    """A penalty of alpha times the strength."""
+    """Return the penalty with alpha times its strength."""
     return penalty._replace(alpha=alpha * penalty.alpha)
 
 
 def solve(
     problem: Problem, penalty, tol: float, max_iter: int, start=None, largest: float = 0.0
 ) -> Outcome:
-    """Minimise from `start` until the duality gap is at most `tol` times the null deviance, or,
-    where the problem is not certified, until no block is further from its subdifferential than
-    sqrt(tol) times the largest strength.
+    """Minimise by working sets, from the weights and intercepts `start`.
 
-    `largest` is the strength that keeps nothing, where it is known: one that is lost beside it in
-    rounding is none. Where iterations come to nothing it ends: what is left is rounding. Where they
-    leave the finite numbers, the last point before stays.
+    Stops when the duality gap is at most `tol` times the null deviance or, if the problem is not
+    certified, when no block is farther than sqrt(tol) times the largest strength from its
+    subdifferential. It also stops when iterations make no progress, which is rounding, or when
+    numbers overflow; then it returns the last finite point. `largest` is the smallest strength
+    whose solution is 0, if it is known; a much smaller penalty counts as none.
     """
     weights = problem.blocks.weights, problem.blocks.l1_weights
     largest = 0.0 if np.isnan(largest) else largest
-    strength = max(penalty.alpha, 1e-3 * largest) * max(each.max(initial=0.0) for each in weights)
-    if penalty.alpha <= ROUNDING * largest or penalty.alpha == 0.0:
-        problem = _unpriced(problem)
-    blocks, priced, certified = problem.blocks, penalised(problem.blocks), problem.certified
+    max_weight = max(values.max(initial=0.0) for values in weights)
+    strength = max(penalty.alpha, 1e-3 * largest) * max_weight
+    if penalty.alpha <= GAP_ROUNDING * largest or penalty.alpha == 0.0:
+        problem = _without_penalty(problem)
+    blocks, certified = problem.blocks, problem.certified
+    is_free = ~is_penalized(blocks)
     deviance = null_deviance(problem) if certified else np.nan
     limit = tol * deviance if certified else max(np.sqrt(tol) * strength, 1e-300)
-    w, bias = problem.empty() if start is None else (start[0].copy(), start[1].copy())
+    w, bias = problem.zeros() if start is None else (start[0].copy(), start[1].copy())
     scores, history = None, list[dict]()
-    alive, size, most = np.ones(blocks.n_groups, dtype=bool), FIRST, _most(problem)
-    best, care, before, idle, lowest = -np.inf, 1.0, np.inf, 0, (np.inf, np.inf)
-    pair = (np.inf, np.nan) if certified else (np.nan, np.inf)
-    found = Outcome(w, bias, *pair, np.inf, history, limit)
-    for turn in range(1, max_iter + 1):
-        now = look(problem, penalty, limit, deviance, w, bias, scores)
-        bias, best, value = now.bias, max(best, now.dual), now.objective
+    is_candidate = np.ones(blocks.n_groups, dtype=bool)  # not screened
+    set_size, max_growth = MIN_WORKING_SET, _max_growth(problem)
+    best_dual, tol_factor, previous = -np.inf, 1.0, np.inf
+    n_stalled, lowest_objective, lowest_remaining = 0, np.inf, np.inf
+    gap_and_violation = (np.inf, np.nan) if certified else (np.nan, np.inf)
+    solution = Outcome(w, bias, *gap_and_violation, np.inf, history, limit)
+    for iteration in range(1, max_iter + 1):
+        # 1. Evaluate objective, gap and gradient of all columns.
+        point = evaluate_point(problem, penalty, limit, deviance, w, bias, scores)
+        bias, best_dual, objective = point.bias, max(best_dual, point.dual), point.objective
         if certified:
-            remaining = min(now.gap, max(value - best, 0.0) + now.gap - (value - now.dual))
-            fall = 0.01 * remaining  # of the objective that counts as one
+            gap_to_best = max(objective - best_dual, 0.0) + point.gap - (objective - point.dual)
+            remaining = min(point.gap, gap_to_best)
+            min_decrease = 0.01 * remaining  # of the objective, to count as progress
         else:
-            remaining, fall = now.violation, 1e-14 * abs(value)
-        if not np.isfinite(value + remaining):
-            return found._replace(stalled=True)
-        alive &= ~(now.safe > 0) | ~priced
-        held = used(blocks, w)
-        history.append(_record(turn, value, remaining, certified, held, alive))
-        pair = (remaining, np.nan) if certified else (np.nan, remaining)
-        found = Outcome(w, bias, *pair, value, history, limit)
-        vain = lowest[0] - value <= fall and remaining >= 0.99 * lowest[1]
-        idle, lowest = idle + 1 if vain else 0, (min(lowest[0], value), min(lowest[1], remaining))
-        if remaining <= limit or turn == max_iter or idle == PATIENCE:
-            return found._replace(stalled=remaining > limit and idle == PATIENCE)
-        # The inner solver thought itself done, and is not.
-        care, before = 0.1 * care if before - value <= fall else 1.0, value
-        if (held & ~alive).any():
-            w, held = _without(blocks, w, ~alive), held & alive
-            now = look(problem, penalty, np.inf, 0.0, w, bias)
-        beyond, many = int((now.excess > 0.0).sum()), int(held.sum())
-        size = max(size, 2 * many, min(many + beyond, most))
+            remaining, min_decrease = point.violation, 1e-14 * abs(objective)
+        if not np.isfinite(objective + remaining):
+            return solution._replace(stalled=True)
+        is_candidate &= ~(point.is_zero > 0) | is_free
+        is_nonzero = nonzero_blocks(blocks, w)
+        history.append(
+            _history_entry(iteration, objective, remaining, certified, is_nonzero, is_candidate)
+        )
+        gap_and_violation = (remaining, np.nan) if certified else (np.nan, remaining)
+        solution = Outcome(w, bias, *gap_and_violation, objective, history, limit)
+        # 2. Stop at the limit, or after iterations without progress.
+        is_stalled = (
+            lowest_objective - objective <= min_decrease and remaining >= 0.99 * lowest_remaining
+        )
+        n_stalled = n_stalled + 1 if is_stalled else 0
+        lowest_objective = min(lowest_objective, objective)
+        lowest_remaining = min(lowest_remaining, remaining)
+        has_stalled = n_stalled == MAX_STALLED_ITERATIONS
+        if remaining <= limit or iteration == max_iter or has_stalled:
+            return solution._replace(stalled=remaining > limit and has_stalled)
+        # 3. Choose a working set, and solve for it. The inner solver gets a smaller tolerance after
+        # an iteration in which it did not lower the objective.
+        tol_factor = 0.1 * tol_factor if previous - objective <= min_decrease else 1.0
+        previous = objective
+        if (is_nonzero & ~is_candidate).any():
+            w, is_nonzero = _zero_blocks(blocks, w, ~is_candidate), is_nonzero & is_candidate
+            point = evaluate_point(problem, penalty, np.inf, 0.0, w, bias)
+        n_violating, n_nonzero = int((point.excess > 0.0).sum()), int(is_nonzero.sum())
+        set_size = max(set_size, 2 * n_nonzero, min(n_nonzero + n_violating, max_growth))
         if problem.solver == "fista":
-            kept = np.flatnonzero(alive)
+            working_set = np.flatnonzero(is_candidate)
         else:
-            kept = _working_set(now.excess, held | ~priced, alive, size)
-        whole = problem.smooth.quadratic and beyond <= size
+            working_set = _select_working_set(
+                point.excess, is_nonzero | is_free, is_candidate, set_size
+            )
         if certified:
-            near = care * _near(now, alive, w, remaining, limit, tol, whole)
+            is_last = problem.smooth.is_quadratic and n_violating <= set_size
+            inner_tol = _inner_tolerance(point, is_candidate, w, remaining, limit, tol, is_last)
         else:
-            near = care * max(0.3 * limit, 0.1 * remaining)
-        w, bias, scores = _inner(problem, penalty, kept, w, now.bias, near, now.scores, now.slope)
+            inner_tol = max(0.3 * limit, 0.1 * remaining)
+        w, bias, scores = _solve_working_set(
+            problem,
+            penalty,
+            working_set,
+            w,
+            tol_factor * inner_tol,
+            point.bias,
+            point.scores,
+            point.gradient,
+        )
     raise AssertionError("unreachable")
 
 
-def _unpriced(problem: Problem) -> Problem:
-    """Nothing is screened or scaled where nothing has a price: the slopes of a solution are 0."""
+def _without_penalty(problem: Problem) -> Problem:
+    """Return the problem without penalty weights, so that nothing is screened: the gradient of its
+    solution is 0.
+    """
     blocks = problem.blocks
     return problem._replace(
         blocks=blocks._replace(weights=0.0 * blocks.weights, l1_weights=0.0 * blocks.l1_weights)
     )
 
 
-def _most(problem: Problem) -> int:
-    """Groups that may join a working set at once."""
+def _max_growth(problem: Problem) -> int:
+    """Return the largest number of blocks that may join a working set at once."""
     blocks = problem.blocks
-    most = blocks.n_groups // FIRST_SHARE
-    if problem.smooth.quadratic:
-        most = max(most, problem.design.n_rows * blocks.n_groups // max(2 * len(blocks.members), 1))
-    return most
+    max_growth = blocks.n_groups // GROWTH_DIVISOR
+    if problem.smooth.is_quadratic:
+        max_growth = max(
+            max_growth, problem.design.n_rows * blocks.n_groups // max(2 * len(blocks.members), 1)
+        )
+    return max_growth
 
 
-def _record(turn: int, objective: float, remaining: float, certified: bool, held, alive) -> dict:
+def _history_entry(
+    iteration: int, objective: float, remaining: float, certified: bool, is_nonzero, is_candidate
+) -> dict:
+    """Return the entry of one iteration for `history_`."""
     return {
-        "iteration": turn,
+        "iteration": iteration,
         "objective": objective,
         "gap" if certified else "violation": remaining,
-        "groups": int(held.sum()),
-        "screened": int((~alive).sum()),
+        "groups": int(is_nonzero.sum()),
+        "screened": int((~is_candidate).sum()),
     }
 
 
-def _near(now: Look, alive, w, gap: float, enough: float, goal: float, whole: bool) -> float:
-    """Distance to optimality that an inner solver goes to: a fraction of the present one, in
-    slopes.
+def _inner_tolerance(
+    point: PointEvaluation,
+    is_candidate,
+    w,
+    gap: float,
+    gap_limit: float,
+    tol: float,
+    is_last_set: bool,
+) -> float:
+    """Return the tolerance of the inner solver, a largest distance to the subdifferential: a
+    fraction of the present one.
 
-    From 0 it goes all the way where the working set is `whole`, with all groups that exceed their
-    price. A distance times the length of the weights is about the gap that it leaves.
+    From coefficients of 0, an `is_last` set, which contains all violating blocks, is solved to the
+    end. The gap is about the distance times the L1 norm of the coefficients.
     """
-    worst, length = max(float(now.excess[alive].max(initial=0.0)), 0.0), float(np.abs(w).sum())
-    if length == 0.0:
-        return (goal if whole else 0.1) * worst
-    near = 0.2 * max(gap, enough) / length
-    return max(min(0.1 * worst, near) if worst > 0.0 else near, 0.05 * enough / length)
+    max_excess = max(float(point.excess[is_candidate].max(initial=0.0)), 0.0)
+    weight_norm = float(np.abs(w).sum())
+    if weight_norm == 0.0:
+        return (tol if is_last_set else 0.1) * max_excess
+    tolerance = 0.2 * max(gap, gap_limit) / weight_norm
+    return max(
+        min(0.1 * max_excess, tolerance) if max_excess > 0.0 else tolerance,
+        0.05 * gap_limit / weight_norm,
+    )
 
 
-def _without(blocks: Blocks, w, gone) -> np.ndarray:
-    """Weights with some groups set to 0."""
-    return np.where(np.repeat(gone, np.diff(blocks.starts).astype(np.int64))[:, None], 0.0, w)
+def _zero_blocks(blocks: Blocks, w, is_zeroed) -> np.ndarray:
+    """Return the stacked coefficients with some blocks set to 0."""
+    return np.where(np.repeat(is_zeroed, np.diff(blocks.starts).astype(np.int64))[:, None], 0.0, w)
 
 
-def _working_set(excess, held, alive, size: int) -> np.ndarray:
-    """Groups that have a weight or no price, and of the others those that exceed their price most,
-    or come nearest to it.
+def _select_working_set(excess, is_required, is_candidate, size: int) -> np.ndarray:
+    """Return the blocks that are required (nonzero or not penalized), and of the others those of
+    the largest excess over their thresholds.
     """
-    order = np.where(alive & ~held, excess, -np.inf)
-    more = max(size - int(held.sum()), 0)
-    if more < len(order):
-        top = np.argpartition(-order, more)[:more] if more else np.zeros(0, dtype=np.int64)
-    else:
-        top = np.arange(len(order))
-    chosen = held.copy()
-    chosen[top] = True
-    return np.flatnonzero(chosen & alive)
-
-
-def _inner(problem: Problem, penalty, kept, w, bias, enough: float, scores, slope):
-    """Solve for some groups, the others at 0, from a point of that scores and slope; the new scores
-    too, where they are known.
-    """
-    part, columns, places = part_blocks(problem.blocks, kept)
-    small = np.zeros_like(w)
-    if not len(places):
-        return small, bias, None
-    mine = np.ascontiguousarray(w[places])
-    if problem.solver != "fista" and _has_model(problem, len(places)):
-        small[places], bias, scores = newton(
-            problem, part, columns, kept, penalty, mine, bias, enough, scores, slope[places]
+    priorities = np.where(is_candidate & ~is_required, excess, -np.inf)
+    n_more = max(size - int(is_required.sum()), 0)
+    if n_more < len(priorities):
+        top_blocks = (
+            np.argpartition(-priorities, n_more)[:n_more] if n_more else np.zeros(0, dtype=np.int64)
         )
-        return small, bias, scores
+    else:
+        top_blocks = np.arange(len(priorities))
+    is_selected = is_required.copy()
+    is_selected[top_blocks] = True
+    return np.flatnonzero(is_selected & is_candidate)
+
+
+def _solve_working_set(
+    problem: Problem, penalty, working_set, w, tol: float, bias, scores, gradient
+):
+    """Minimise over some blocks, the others at 0, from a point with these scores and this stacked
+    gradient.
+
+    Return the stacked coefficients, the intercepts, and the scores or None.
+    """
+    set_blocks, columns, coords = select_blocks(problem.blocks, working_set)
+    new_w = np.zeros_like(w)
+    if not len(coords):
+        return new_w, bias, None
+    set_w = np.ascontiguousarray(w[coords])
+    if problem.solver != "fista" and _uses_newton(problem, len(coords)):
+        new_w[coords], bias, scores = proximal_newton(
+            problem,
+            set_blocks,
+            columns,
+            working_set,
+            penalty,
+            set_w,
+            bias,
+            tol,
+            scores,
+            gradient[coords],
+        )
+        return new_w, bias, scores
     design = problem.design
     if len(columns) < len(design.means):
-        design = design.picked(columns)
-    small[places], bias = fista(
-        design, problem.smooth, part, penalty, mine, bias, enough, TURNS, problem.fit_intercept
+        design = design.select_columns(columns)
+    new_w[coords], bias = fista(
+        design,
+        problem.smooth,
+        set_blocks,
+        penalty,
+        set_w,
+        bias,
+        tol,
+        FISTA_ITERATIONS,
+        problem.fit_intercept,
     )
-    return small, bias, None
+    return new_w, bias, None
 
 
-def _has_model(problem: Problem, places: int) -> bool:
-    """Whether Newton steps are worth their Gram matrix; with one output they can do without."""
+def _uses_newton(problem: Problem, n_coords: int) -> bool:
+    """Return whether proximal Newton is worth its Gram matrix; with one output it can do without
+    one.
+    """
     if shares_gram(problem):
-        return problem.design.outputs == 1 or places <= LARGEST
-    return places * problem.design.outputs <= JOINT
+        return problem.design.outputs == 1 or n_coords <= MAX_GRAM_COORDS
+    return n_coords * problem.design.outputs <= MAX_JOINT_COORDS

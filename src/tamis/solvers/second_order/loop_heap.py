@@ -1,13 +1,13 @@
-"""Weights of a diagonal second-order state, and the heap that keeps the surest of them.
+"""Updates of a diagonal second-order state, and the heap of the features that SOFS selects.
 
-Row j of the state holds, for each output, the mean of column j's weight, and then, for each output,
-what its precision (the inverse of its variance) has gained since the start. So what no row has
-touched stays all zero bits, in memory and in files, and no variance can become negative.
+Row j of the state holds the mean of column j's weight for each output, and then, for each output,
+the precision (inverse variance) that it gained since the start. So columns that no row has are
+zeros, which take no memory before they are written, and no variance can become negative.
 
-Second-order feature selection keeps of each output only the weights of the most precision. `kept`
-is a heap of column numbers for each output, the least precise on top; `places` says for each output
-and column at which place of the heap it lies, counted from 1, or 0 where it is not kept. A column
-outside has weight 0 and goes on gaining precision.
+Second-order feature selection (SOFS) selects the weights of highest precision. Each output has a
+heap of selected columns, the least precise on top. `positions` has the position of each column in
+the heap of each output, counted from 1; 0 means not selected. A column that is not selected has
+weight 0, but its precision goes on growing.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 
 class Row(NamedTuple):
-    """A row: its values and their columns, from first to last in these arrays."""
+    """A row: the entries `first` to `last` - 1 of `data` (values) and `indices` (columns)."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -29,72 +29,79 @@ class Row(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Whether there is an intercept, and the precision of each weight at the start."""
+    """Whether there is an intercept, and the initial precision of each weight."""
 
     intercept: float
     prior: float
 
 
-class Gains(NamedTuple):
-    """What an output takes from a row: gain of the mean (with its sign) and of the precision."""
+class Update(NamedTuple):
+    """Update of an output by a row: factor of the mean's step (signed) and added precision."""
 
     mean: float
     precision: float
 
 
 @inlined
-def shift_weight(state, column, output, many, prior, x, gain):
-    """Move one weight's mean, and add to its precision."""
-    gained = state[column, many + output]
-    state[column, output] += gain.mean * (x / (prior + gained))
-    state[column, many + output] = gained + gain.precision * (x * x)
+def update_weight(state, column, output, n_outputs, prior, x, update):
+    """Update the mean and the precision of one weight."""
+    added_precision = state[column, n_outputs + output]
+    state[column, output] += update.mean * (x / (prior + added_precision))
+    state[column, n_outputs + output] = added_precision + update.precision * (x * x)
 
 
 @helper
-def settle_down(state, heap, places, output, many, at):
-    """Let a column of the heap that has gained precision sink to where it belongs."""
-    size, precision = np.uint64(heap.shape[0]), many + output
-    column = heap[at]
-    own = state[column, precision]
+def sift_down(state, heap, positions, output, n_outputs, position):
+    """Restore the heap after the column at a position gained precision: sift it down."""
+    size, precision = np.uint64(heap.shape[0]), n_outputs + output
+    column = heap[position]
+    column_precision = state[column, precision]
     while True:
-        below = TWO * at + ONE
-        if below >= size:
+        child = TWO * position + ONE
+        if child >= size:
             break
         if (
-            below + ONE < size
-            and state[heap[below + ONE], precision] < state[heap[below], precision]
+            child + ONE < size
+            and state[heap[child + ONE], precision] < state[heap[child], precision]
         ):
-            below += ONE
-        if state[heap[below], precision] >= own:
+            child += ONE
+        if state[heap[child], precision] >= column_precision:
             break
-        heap[at] = heap[below]
-        places[heap[at], output] = at + ONE
-        at = below
-    heap[at] = column
-    places[column, output] = at + ONE
+        heap[position] = heap[child]
+        positions[heap[position], output] = position + ONE
+        position = child
+    heap[position] = column
+    positions[column, output] = position + ONE
 
 
 @helper
-def shift_kept(row, state, heap, places, settings, output, many, gain):
-    """Take a row into one output: shift every weight, then keep the most precise and clear the
-    others.
+def update_selected(row, state, heap, positions, settings, output, n_outputs, update):
+    """Update one output by a row, then select its most precise columns and set the weights of the
+    others to 0.
     """
-    top, precision, prior = np.uint64(0), many + output, settings.prior
+    top, precision, prior = np.uint64(0), n_outputs + output, settings.prior
     for k in range(row.first, row.last):
         column, x = np.uint64(row.indices[k]), np.float64(row.data[k])
-        shift_weight(state, column, output, many, prior, x, gain)
-        if places[column, output]:
-            settle_down(state, heap, places, output, many, np.uint64(places[column, output]) - ONE)
+        update_weight(state, column, output, n_outputs, prior, x, update)
+        if positions[column, output]:
+            sift_down(
+                state,
+                heap,
+                positions,
+                output,
+                n_outputs,
+                np.uint64(positions[column, output]) - ONE,
+            )
     for k in range(row.first, row.last):
         column = np.uint64(row.indices[k])
-        if places[column, output]:
+        if positions[column, output]:
             continue
-        least = heap[top]
-        if state[column, precision] > state[least, precision]:
-            state[least, output], places[least, output] = 0.0, 0
+        least_precise = heap[top]
+        if state[column, precision] > state[least_precise, precision]:
+            state[least_precise, output], positions[least_precise, output] = 0.0, 0
             heap[top] = column
-            settle_down(state, heap, places, output, many, top)
+            sift_down(state, heap, positions, output, n_outputs, top)
         else:
             state[column, output] = 0.0
     if settings.intercept:
-        shift_weight(state, np.uint64(state.shape[0]) - ONE, output, many, prior, 1.0, gain)
+        update_weight(state, np.uint64(state.shape[0]) - ONE, output, n_outputs, prior, 1.0, update)

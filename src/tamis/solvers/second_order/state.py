@@ -1,6 +1,6 @@
-"""The engine of a confidence-weighted model: the mean and the covariance of the weights.
+"""State of a confidence-weighted model: mean and covariance of the weights.
 
-No checks, no scikit-learn.
+It validates nothing and does not depend on scikit-learn.
 """
 
 from copy import copy
@@ -10,28 +10,28 @@ import numpy as np
 
 from tamis.numerics.csr import Csr
 from tamis.solvers.first_order.state import (
-    FIRST,
+    SINGLE_ROW_SPAN,
     Engine,
     RowCalls,
-    between,
-    mixed_clock,
-    mixed_costs,
-    nothing_charged,
+    mean_lazy_state,
+    mean_losses,
+    weighted_mean,
+    zero_losses,
 )
-from tamis.solvers.second_order.loop import learn_many, learn_one, look_rows
+from tamis.solvers.second_order.loop import learn_many, learn_one, score_rows_and_variances
 from tamis.system.memory import check_memory
 from tamis.system.schema import array, floats, number, one_of, size, term, tuple_of
 
 
 class ConfidenceEngine(Engine):
-    """State of `outputs` distributions over the weights of `features` columns and a constant one;
-    see `tamis.solvers.second_order.loop`.
+    """State of `outputs` normal distributions over the weights of `features` columns and a constant
+    column; `tamis.solvers.second_order.loop` describes its arrays.
 
-    `flags` are (intercept, precision at the start). With `n_kept` only so many weights of each
-    output may differ from 0.
+    `flags` are (intercept, initial precision). With `n_kept`, at most that many weights of each
+    output differ from 0. `kept` has one heap of selected columns for each output.
     """
 
-    _splits = packs = False
+    _can_split_outputs = packs = False
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "terms": tuple_of(term("direction_and_margin"), term("confidence_update", "weighs")),
@@ -43,7 +43,7 @@ class ConfidenceEngine(Engine):
             array("f8", "columns+1", "2*outputs"), array("f8", "outputs", "columns+2", "columns+1")
         ),
         "kept": array("u8", "outputs", "kept", below="columns"),
-        "places": None,  # made of `kept`
+        "places": None,  # computed from `kept`
         "bias": None,
         "lazy": None,
         "bias_lazy": None,
@@ -53,10 +53,10 @@ class ConfidenceEngine(Engine):
     def __init__(
         self, terms, flags, features: int, outputs: int, full: bool = False, n_kept: int = 0
     ):
-        self.terms = terms  # aim, gain
+        self.terms = terms  # direction and margin; confidence update
         self.flags = flags
         self.outputs = outputs
-        self.costs, self.clock = nothing_charged(outputs), (0.0, 0.0)
+        self.costs, self.clock = zero_losses(outputs), (0.0, 0.0)
         check_memory(
             f"the {'full covariance' if full else 'weights'} of {features:,} columns and "
             f"{outputs:,} outputs",
@@ -72,25 +72,25 @@ class ConfidenceEngine(Engine):
             self.state = np.zeros((features + 1, 2 * outputs))
         n_kept = min(n_kept, features)
         self.kept = np.repeat(np.arange(n_kept, dtype=np.uint64)[None], outputs, axis=0)
-        self._index_kept()
+        self._index_heaps()
 
-    def _index_kept(self) -> None:
-        """Where in the heap of each output a column lies, from 1 on; 0 if it is not kept."""
+    def _index_heaps(self) -> None:
+        """Compute `places`: position of each column in each heap from 1, or 0 if not selected."""
         features = self.features if self.kept.size else 0
         self.places = np.zeros((features, self.outputs), dtype=np.uint32)
         for c, heap in enumerate(self.kept):
             self.places[heap, c] = np.arange(1, len(heap) + 1)
 
     def _restored(self) -> None:
-        """Refuse heaps that hold a column twice; say where their columns lie."""
+        """Refuse heaps that hold a column twice; compute the positions of their columns."""
         super()._restored()
         if any(len(np.unique(heap)) < len(heap) for heap in self.kept):
             raise ValueError("a heap of kept features holds a column twice")
-        self._index_kept()
+        self._index_heaps()
 
     @property
     def full(self) -> bool:
-        """Whether the covariance is a full one."""
+        """Whether the covariance is a full matrix."""
         return self.state.ndim == 3
 
     @property
@@ -108,43 +108,41 @@ class ConfidenceEngine(Engine):
         """Total weight of the rows so far."""
         return self.clock[1]
 
-    def _walk(self, rows, coded, weights, span):
-        given, ending = (
-            (*rows[:3], coded.columns, weights),
-            (self.costs[0], *self.terms, self.clock),
-        )
+    def _learn_span(self, rows, targets, weights, span):
+        row_arrays = (*rows[:3], targets.columns, weights)
+        loop_args = (self.costs[0], *self.terms, self.clock)
         if self.outputs == 1 and not self.full and not self.kept.size:
-            after = learn_one(given, span, self.state, *ending, self.flags)
+            progress = learn_one(row_arrays, span, self.state, *loop_args, self.flags)
         else:
             heaps = (self.kept, self.places)
-            after = learn_many(given, span, self.state, heaps, *ending, self.flags)
-        self.clock = float(after[0]), float(after[1])
+            progress = learn_many(row_arrays, span, self.state, heaps, *loop_args, self.flags)
+        self.clock = float(progress[0]), float(progress[1])
 
-    def look(self, rows: Csr) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of the rows and their variances, (rows, outputs)."""
-        scores, variances = (
-            np.empty((rows.n_rows, self.outputs)),
-            np.empty((rows.n_rows, self.outputs)),
-        )
-        look_rows(rows[:3], self.state, self.flags, scores, variances)
+    def score_with_variance(self, rows: Csr) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of the rows and their variances, both (rows, outputs)."""
+        scores = np.empty((rows.n_rows, self.outputs))
+        variances = np.empty((rows.n_rows, self.outputs))
+        score_rows_and_variances(rows[:3], self.state, self.flags, scores, variances)
         return scores, variances
 
     def score(self, rows: Csr) -> np.ndarray:
-        """Scores of the rows, (rows, outputs)."""
+        """Return the scores of the rows, (rows, outputs)."""
         scores = np.empty((rows.n_rows, self.outputs))
-        look_rows(rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
+        score_rows_and_variances(
+            rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs))
+        )
         return scores
 
-    def _means(self) -> np.ndarray:
+    def _mean_weights(self) -> np.ndarray:
         """View of the means, (features, outputs)."""
         return self.state[:, -1, :-1].T if self.full else self.state[:-1, : self.outputs]
 
     def weights(self) -> np.ndarray:
-        """Means of all weights, (outputs, features)."""
-        return np.ascontiguousarray(self._means().T)
+        """Return the means of all weights, (outputs, features)."""
+        return np.ascontiguousarray(self._mean_weights().T)
 
     def variances(self) -> np.ndarray:
-        """Variances of all weights, (outputs, features)."""
+        """Return the variances of all weights, (outputs, features)."""
         if self.full:
             roots = self.state[:, : self.features]
             return np.einsum("cij,cij->ci", roots, roots)
@@ -152,50 +150,54 @@ class ConfidenceEngine(Engine):
         return np.divide(1.0, variances, out=variances)
 
     def count(self, columns=None) -> int:
-        """Number of nonzero weights: of all columns, or of `columns`, where no others have any."""
-        means = self._means()
+        """Return the number of nonzero weights; only `columns`, if given, may have any."""
+        means = self._mean_weights()
         return int(np.count_nonzero(means if columns is None else means[columns]))
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
-        at = np.nonzero(self._means())
-        return at[0] * self.outputs + at[1], self._means()[at]
+        """Return cells (feature * outputs + output, ascending) and values of nonzero weights."""
+        indices = np.nonzero(self._mean_weights())
+        return indices[0] * self.outputs + indices[1], self._mean_weights()[indices]
 
     def flushed(self) -> "ConfidenceEngine":
-        """Itself: nothing is owed."""
+        """Return the state itself: it has no pending penalties."""
         return self
 
-    def mixed(self, other, share: float) -> "ConfidenceEngine":
-        """Between this engine and another: `share` of it is the other's."""
-        found = copy(self)
-        found.state = between(self.state, other.state, share)
-        found.costs = mixed_costs(self.costs, other.costs, share)
-        steps, weight = mixed_clock(self.clock, other.clock, share)
-        found.clock = steps, weight
-        return found
+    def mixed(self, other, fraction: float) -> "ConfidenceEngine":
+        """Return the weighted mean of this state and another, whose weight is `fraction`."""
+        result = copy(self)
+        result.state = weighted_mean(self.state, other.state, fraction)
+        result.costs = mean_losses(self.costs, other.costs, fraction)
+        steps, weight = mean_lazy_state(self.clock, other.clock, fraction)
+        result.clock = steps, weight
+        return result
 
     def shares(self, rows: Csr) -> np.ndarray:
-        """Scores of the rows without the intercept, (rows, outputs)."""
-        bare = copy(self)
-        bare.flags = (0.0, self.flags[1])
-        return bare.score(rows)
+        """Return the scores of the rows without the intercept, (rows, outputs)."""
+        without_intercept = copy(self)
+        without_intercept.flags = (0.0, self.flags[1])
+        return without_intercept.score(rows)
 
-    def row_calls(self, rows: Csr, coded, weights) -> RowCalls:
-        """Calls on the one row of these arrays, good for as long as the terms stay."""
-        single = self.outputs == 1 and not self.full and not self.kept.size
-        heaps = () if single else ((self.kept, self.places),)
-        given = ((*rows[:3], coded.columns, weights), FIRST, self.state, *heaps, self.costs[0])
-        given += self.terms
-        walk = (learn_one if single else learn_many).prepared(*given, self.clock, self.flags)
+    def row_calls(self, rows: Csr, targets, weights) -> RowCalls:
+        """Return functions that learn from and score the one row of these arrays; they are valid
+        until the terms change.
+        """
+        has_one_diagonal = self.outputs == 1 and not self.full and not self.kept.size
+        heaps = () if has_one_diagonal else ((self.kept, self.places),)
+        row_arrays = (*rows[:3], targets.columns, weights)
+        loop_args = (row_arrays, SINGLE_ROW_SPAN, self.state, *heaps, self.costs[0], *self.terms)
+        learn_loop = (learn_one if has_one_diagonal else learn_many).prepared(
+            *loop_args, self.clock, self.flags
+        )
         scores = np.empty((1, self.outputs))
-        asked = (rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
-        read = look_rows.prepared(*asked)
+        score_args = (rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
+        score_loop = score_rows_and_variances.prepared(*score_args)
 
         def learn() -> None:
-            self.clock = walk(*given, self.clock, self.flags)
+            self.clock = learn_loop(*loop_args, self.clock, self.flags)
 
         def score() -> np.ndarray:
-            read(*asked)
+            score_loop(*score_args)
             return scores
 
         return RowCalls(learn, score)

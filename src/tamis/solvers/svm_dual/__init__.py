@@ -1,7 +1,7 @@
-"""The dual of support vector machines with caps of their own for every entry, for kernel models and
-models of few labels.
+"""The dual of support vector machines with one cap for each entry, for kernel machines and
+semi-supervised models.
 
-dual.py             one problem: pair steps, Newton steps and active set steps in turn
-loop.py             pairs of entries (sequential minimal optimisation) and Newton steps, compiled
-loop_active_set.py  one entry moves, the free ones follow, compiled
+dual.py             solves one problem: pair steps, Newton steps and active set steps in turn
+loop.py             compiled pair steps (sequential minimal optimisation) and Newton steps
+loop_active_set.py  compiled active set steps
 """

@@ -1,4 +1,4 @@
-"""The one support vector dual: entries of rows, each with a sign, a linear term and a cap."""
+"""The support vector dual over entries: each has a row, a sign, a linear term and a cap."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,25 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from tamis.numerics.csr import frozen
-from tamis.solvers.svm_dual.loop import Entries, descend, leap_entries, score_rows
+from tamis.solvers.svm_dual.loop import Entries, descend, newton_steps, score_rows
 from tamis.solvers.svm_dual.loop_active_set import exchange
 
-MOST_STEPS, MOST_EACH = 1_000_000, 100  # of a problem, and of every entry where that is more
-IDLE = 10  # turns in a row that may leave the dual where it is
-PATIENCE = 2  # steps an entry before all free entries are moved at once
-REST = 1  # steps a free entry between two such moves
-MOST_FREE = 500  # more of them make systems too large
-SWAPS, ROUNDS = 1000, 5  # active set steps before their inverse is made anew, and how often
-SPAN = 1e-9  # least share of a row that others do not span, for it to count as independent
-LOOKS = 4  # at a solution with scores made anew, to mend it where they had drifted
-EXACT_LEAPS, ROUNDING = 6, 1e-12
+# Default limit of pair steps: this many, or so many an entry if that is more.
+MAX_STEPS, MAX_STEPS_PER_ENTRY = 1_000_000, 100
+MAX_IDLE_ROUNDS = 10  # rounds in a row that do not raise the dual
+STEPS_PER_ENTRY = 2  # pair steps an entry before the first Newton steps of all free entries
+STEPS_PER_FREE_ENTRY = 1  # pair steps a free entry between two rounds of Newton steps
+MAX_FREE_ENTRIES = 500  # free entries up to which their linear system is solved
+MAX_EXCHANGES, MAX_INVERSES = 1000, 5  # active set steps with one inverse, and inverses of a round
+# Fraction of a row outside of the span of the others, from which it counts as independent.
+MIN_INDEPENDENT_FRACTION = 1e-9
+MAX_RESTARTS = 4  # solutions whose scores are recomputed, in case they have drifted
+MAX_EXACT_ROUNDS = 6  # rounds of Newton steps with `exact=True`
+ROUNDING = 1e-12  # relative rounding error of the dual, and tolerance with `exact=True`
 
 
 class SvmOutcome(NamedTuple):
-    """What the solver found."""
+    """Solution of a support vector dual."""
 
     alpha: np.ndarray
     """Dual variable of every entry."""
@@ -33,18 +36,19 @@ class SvmOutcome(NamedTuple):
     objective: float
     """Value of the dual, which is maximised."""
     gap: float
-    """Primal less dual value at this solution: the objective is at most this far from the optimum.
-    """
+    """Primal minus dual value: `objective` is at most this far below the optimum."""
     n_iter: int
     converged: bool
-    """Whether the optimality conditions hold to the tolerance, by scores made anew from `alpha`."""
+    """Whether the optimality conditions hold up to the tolerance, with scores recomputed from
+    `alpha`.
+    """
 
 
 def solve_svm(
     kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=None, exact=False
 ) -> SvmOutcome:
-    r"""Solve one support vector problem over a kernel matrix, by sequential minimal optimisation;
-    active set steps end it where that creeps.
+    r"""Solve one support vector problem over a kernel matrix by sequential minimal optimisation,
+    with active set steps where that is slow.
 
     .. math:: \max_\alpha \; p \cdot \alpha - \tfrac12 \beta^T K \beta,
        \quad \beta_i = \sum_{e \text{ of row } i} s_e \alpha_e,
@@ -64,28 +68,28 @@ def solve_svm(
     linear : ndarray of shape (entries,)
         The linear terms p.
     caps : ndarray of shape (entries,)
-        Upper bounds, 0 or more. An entry of cap 0 takes no part.
+        Upper bounds, 0 or more. An entry of cap 0 is ignored.
     rows : ndarray of int, default=None
         Row of the kernel that each entry belongs to; None means one entry a row, in order.
     start : ndarray of shape (entries,), default=None
-        Dual variables to start from; what is not feasible in them is mended.
+        Dual variables to start from; they are made feasible.
     tol : float, default=1e-3
         Largest violation of the optimality conditions, in units of the score.
     max_iter : int, default=None
-        Most steps; `converged` says whether they were enough. None means 1,000,000, or 100 an entry
-        if that is more.
+        Largest number of steps; `converged` says whether they were enough. None means 1,000,000, or
+        100 an entry if that is more.
     exact : bool, default=False
-        Whether to go on from there by a few Newton steps, which mostly end at rounding errors: the
-        solution then hardly depends on the way there.
+        Whether to go on with a few Newton steps, which mostly end at rounding errors: the solution
+        then hardly depends on the start.
 
     Returns
     -------
     outcome : SvmOutcome
-        Solution, scores of the rows, value and certified gap.
+        Solution, scores of the rows, value and duality gap.
     """
     kernel = frozen(np.require(kernel, requirements=["C", "A"]))
     signs, linear, caps = (
-        np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps)
+        np.ascontiguousarray(array, dtype=np.float64) for array in (signs, linear, caps)
     )
     rows = np.arange(len(signs)) if rows is None else np.ascontiguousarray(rows)
     entries = Entries(rows.astype(np.uint64), signs, signs * linear, caps)
@@ -93,170 +97,193 @@ def solve_svm(
     scores = np.zeros(len(kernel))
     if start is not None:
         score_rows(kernel, row_weights(alpha, entries, len(kernel)), scores)
-    max_iter = max(MOST_STEPS, MOST_EACH * len(signs)) if max_iter is None else int(max_iter)
-    steps, patience, leaps, looks = 0, PATIENCE * len(signs), EXACT_LEAPS if exact else 0, LOOKS
-    best, idle = -np.inf, 0
+    max_iter = (
+        max(MAX_STEPS, MAX_STEPS_PER_ENTRY * len(signs)) if max_iter is None else int(max_iter)
+    )
+    steps, step_limit, best_value, idle_rounds = 0, STEPS_PER_ENTRY * len(signs), -np.inf, 0
+    exact_rounds, restarts_left = MAX_EXACT_ROUNDS if exact else 0, MAX_RESTARTS
     while True:
-        goal = float(tol if leaps == EXACT_LEAPS or not exact else ROUNDING)
+        pair_tol = float(tol if exact_rounds == MAX_EXACT_ROUNDS or not exact else ROUNDING)
         beta = row_weights(alpha, entries, len(kernel))
-        allowed = min(patience, max_iter - steps)
-        taken, high, least = descend(kernel, entries, alpha, beta, scores, goal, allowed)
-        steps += taken
-        close = not high - least > tol
+        allowed = min(step_limit, max_iter - steps)
+        n_pair_steps, max_gradient, min_gradient = descend(
+            kernel, entries, alpha, beta, scores, pair_tol, allowed
+        )
+        steps += n_pair_steps
+        is_close = not max_gradient - min_gradient > tol
         value = float(linear @ alpha - 0.5 * beta @ scores)
-        idle = 0 if value > best + ROUNDING * abs(best) else idle + 1
-        best = max(best, value)
-        # Stuck: no step is left that a float64 can show.
-        stuck = not close and (taken < allowed or idle == IDLE)
-        if steps >= max_iter or stuck or (close and not (leaps and high - least > ROUNDING)):
-            # Anew: sums of many steps drift in their last bits.
+        idle_rounds = 0 if value > best_value + ROUNDING * abs(best_value) else idle_rounds + 1
+        best_value = max(best_value, value)
+        # Stuck: all remaining steps are below the precision of float64.
+        is_stuck = not is_close and (n_pair_steps < allowed or idle_rounds == MAX_IDLE_ROUNDS)
+        is_refined = is_close and not (exact_rounds and max_gradient - min_gradient > ROUNDING)
+        if steps >= max_iter or is_stuck or is_refined:
+            # Recompute the scores: sums of many steps have drifted in their last bits.
             alpha = feasible(alpha, signs, caps)
             beta = row_weights(alpha, entries, len(kernel))
             score_rows(kernel, beta, scores)
-            high, least = extremes(entries, alpha, scores)
-            looks -= 1
-            if steps >= max_iter or stuck or not (looks and high - least > tol):
+            max_gradient, min_gradient = gradient_range(entries, alpha, scores)
+            restarts_left -= 1
+            is_close = not max_gradient - min_gradient > tol
+            if steps >= max_iter or is_stuck or is_close or not restarts_left:
                 break
             continue
-        leaps -= close
-        patience = REST * leap(kernel, entries, alpha, scores) + 10
-        if not close:
-            steps += swap(kernel, entries, alpha, scores, float(tol))
-    intercept = _middle(high, least)
+        exact_rounds -= is_close
+        step_limit = STEPS_PER_FREE_ENTRY * solve_free_entries(kernel, entries, alpha, scores) + 10
+        if not is_close:
+            steps += run_active_set(kernel, entries, alpha, scores, float(tol))
+    converged = not max_gradient - min_gradient > tol
+    intercept = _intercept(max_gradient, min_gradient)
     quadratic, gain = float(beta @ scores), float(linear @ alpha)
     gap = _gap(linear - signs * (scores[entries.rows] + intercept), alpha, caps)
-    return SvmOutcome(
-        alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, not high - least > tol
-    )
+    return SvmOutcome(alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, converged)
 
 
-def leap(kernel, entries: Entries, alpha, scores) -> int:
-    """Move entries between their bounds at once, by Newton steps, until they are optimal together;
-    one that hits a bound stays there.
+def solve_free_entries(kernel, entries: Entries, alpha, scores) -> int:
+    """Make the free entries (strictly between their bounds) optimal together by Newton steps; an
+    entry that reaches a bound stays there.
 
-    Pairs of entries creep where the kernel has few directions and the caps are high: thousands of
-    steps for what a linear system says. Changes `alpha` and the scores; returns how many entries
-    were free.
+    Pair steps are slow where the kernel has low rank and the caps are high: thousands of them do
+    what one linear system does. Changes `alpha` and the scores; returns the number of free entries
+    at the start.
     """
     rows, signs, targets, caps = entries
-    free = between(alpha, caps)
-    moved, before = free, alpha[free]
+    free = free_entries(alpha, caps)
+    initial_free, old_alpha = free, alpha[free]
     gradients = targets - scores[rows]
-    while 2 <= len(free) <= MOST_FREE:
-        base, inside, inverse, _ = independent(kernel, rows, free)
-        mine, own = alpha[base], gradients[base]
-        done = leap_entries(inside, inverse, signs[base], caps[base], mine, own)
-        alpha[base], gradients[base] = mine, own
-        still = free[(alpha[free] > 0.0) & (alpha[free] < caps[free])]
-        if done and len(still) == len(free):
-            break
-        free = still  # once more, for entries that left took digits from the inverse
-    scores += (signs[moved] * (alpha[moved] - before)) @ kernel[rows[moved].astype(np.intp)]
-    return len(moved)
-
-
-def swap(kernel, entries: Entries, alpha, scores, tol: float) -> int:
-    """Active set steps from free entries that are optimal together, until no entry is on the wrong
-    side.
-
-    A few hundred of them end where pairs creep on: where the kernel has few directions, each is
-    nearly as cheap as a pair and goes all the way. The inverse that leads them loses digits with
-    every step, so it is made anew while that still raises the dual. Changes `alpha` and the scores,
-    but not where rounding errors would let the dual fall; returns the steps.
-    """
-    steps, room = 0, min(len(entries.caps), MOST_FREE)
-    for _ in range(ROUNDS):
-        free = between(alpha, entries.caps)
-        if len(free) > MOST_FREE:
-            break
-        base, _, part, shift = independent(kernel, entries.rows, free)
-        members, inverse = np.zeros(room, dtype=np.uint64), np.zeros((room, room))
-        members[: len(base)], inverse[: len(base), : len(base)] = base, part
-        after, scored, count = alpha.copy(), scores.copy(), np.uint64(len(base))
-        steps += exchange(
-            kernel, entries, after, scored, members, inverse, count, shift, 0.25 * tol, SWAPS
+    while 2 <= len(free) <= MAX_FREE_ENTRIES:
+        independent, sub_kernel, inverse, _ = independent_entries(kernel, rows, free)
+        sub_alpha, sub_gradients = alpha[independent], gradients[independent]
+        is_optimal = newton_steps(
+            sub_kernel, inverse, signs[independent], caps[independent], sub_alpha, sub_gradients
         )
-        after = feasible(after, entries.signs, entries.caps)
-        score_rows(kernel, row_weights(after, entries, len(kernel)), scored)
+        alpha[independent], gradients[independent] = sub_alpha, sub_gradients
+        still_free = free[(alpha[free] > 0.0) & (alpha[free] < caps[free])]
+        if is_optimal and len(still_free) == len(free):
+            break
+        free = still_free  # repeat with a new inverse: removed entries cost it digits
+    change = signs[initial_free] * (alpha[initial_free] - old_alpha)
+    scores += change @ kernel[rows[initial_free].astype(np.intp)]
+    return len(initial_free)
+
+
+def run_active_set(kernel, entries: Entries, alpha, scores, tol: float) -> int:
+    """Run active set steps from free entries that are optimal together, until no entry violates the
+    optimality conditions.
+
+    Where the kernel has low rank, each step costs little more than a pair step and goes all the
+    way. Their inverse loses digits with every step, so that it is recomputed as long as this raises
+    the dual. Changes `alpha` and the scores unless rounding errors would lower the dual; returns
+    the number of steps.
+    """
+    steps, capacity = 0, min(len(entries.caps), MAX_FREE_ENTRIES)
+    for _ in range(MAX_INVERSES):
+        free = free_entries(alpha, entries.caps)
+        if len(free) > MAX_FREE_ENTRIES:
+            break
+        independent, _, base_inverse, shift = independent_entries(kernel, entries.rows, free)
+        members, inverse = np.zeros(capacity, dtype=np.uint64), np.zeros((capacity, capacity))
+        count = len(independent)
+        members[:count], inverse[:count, :count] = independent, base_inverse
+        new_alpha, new_scores = alpha.copy(), scores.copy()
+        steps += exchange(
+            kernel,
+            entries,
+            new_alpha,
+            new_scores,
+            members,
+            inverse,
+            np.uint64(count),
+            shift,
+            0.25 * tol,
+            MAX_EXCHANGES,
+        )
+        new_alpha = feasible(new_alpha, entries.signs, entries.caps)
+        score_rows(kernel, row_weights(new_alpha, entries, len(kernel)), new_scores)
         values = [
             entries.targets @ (entries.signs * a) - 0.5 * row_weights(a, entries, len(kernel)) @ f
-            for a, f in ((alpha, scores), (after, scored))
+            for a, f in ((alpha, scores), (new_alpha, new_scores))
         ]
         if not values[1] > values[0]:
             break
-        alpha[:], scores[:] = after, scored
-        high, least = extremes(entries, alpha, scores)
-        if not high - least > tol:
+        alpha[:], scores[:] = new_alpha, new_scores
+        max_gradient, min_gradient = gradient_range(entries, alpha, scores)
+        if not max_gradient - min_gradient > tol:
             break
-        leap(kernel, entries, alpha, scores)
+        solve_free_entries(kernel, entries, alpha, scores)
     return steps
 
 
-def between(alpha, caps) -> np.ndarray:
-    """Entries strictly between their bounds."""
+def free_entries(alpha, caps) -> np.ndarray:
+    """Return the entries strictly between their bounds."""
     return np.flatnonzero((alpha > 0.0) & (alpha < caps))
 
 
-def independent(kernel, rows, entries) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Those of some entries whose rows no others span, the kernel of their rows plus a constant,
-    the inverse of that, and the constant.
+def independent_entries(kernel, rows, entries) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return some of the entries whose rows are linearly independent, the kernel of their rows plus
+    a constant, its inverse, and the constant.
 
-    Weights keep their sum, so a constant changes no step; without it a kernel of few directions has
-    one free entry more than it has rank. A system of dependent rows has no inverse: steps along
-    what it lacks would be made of rounding errors.
+    The constant changes no step, since steps keep the sum of the weights; without it, a kernel of
+    low rank has one free entry more than its rank. A system of dependent rows has no inverse.
     """
-    at = rows[entries].astype(np.intp)
-    inside = kernel[np.ix_(at, at)].astype(np.float64)
-    diagonal = inside.diagonal() if len(at) else kernel.diagonal()
+    kernel_rows = rows[entries].astype(np.intp)
+    sub_kernel = kernel[np.ix_(kernel_rows, kernel_rows)].astype(np.float64)
+    diagonal = sub_kernel.diagonal() if len(kernel_rows) else kernel.diagonal()
     shift = float(diagonal.mean(dtype=np.float64)) or 1.0
-    inside += shift
-    if len(at):
-        _, pivots, rank, _ = dpstrf(inside, tol=SPAN * float(inside.diagonal().max()))
-        if rank < len(at):
-            kept = np.sort(pivots[:rank] - 1)
-            entries, inside = entries[kept], inside[np.ix_(kept, kept)]
-    return entries, inside, np.linalg.inv(inside), shift
+    sub_kernel += shift
+    if len(kernel_rows):
+        _, pivots, rank, _ = dpstrf(
+            sub_kernel, tol=MIN_INDEPENDENT_FRACTION * float(sub_kernel.diagonal().max())
+        )
+        if rank < len(kernel_rows):
+            independent = np.sort(pivots[:rank] - 1)
+            entries, sub_kernel = entries[independent], sub_kernel[np.ix_(independent, independent)]
+    return entries, sub_kernel, np.linalg.inv(sub_kernel), shift
 
 
-def extremes(entries: Entries, alpha, scores) -> tuple[float, float]:
-    """Highest gradient of the entries through which the weight of a row may rise, and lowest of
-    those through which it may fall.
+def gradient_range(entries: Entries, alpha, scores) -> tuple[float, float]:
+    """Return the largest gradient of entries through which the weight of a row may rise, and the
+    smallest of those through which it may fall.
     """
     rows, signs, targets, caps = entries
-    gradients, below, above = targets - scores[rows], alpha < caps, alpha > 0.0
-    up, low = np.where(signs > 0.0, below, above), np.where(signs > 0.0, above, below)
-    up, low = up & (caps > 0.0), low & (caps > 0.0)
-    return float(gradients[up].max(initial=-np.inf)), float(gradients[low].min(initial=np.inf))
+    gradients, below_cap, above_zero = targets - scores[rows], alpha < caps, alpha > 0.0
+    can_rise = np.where(signs > 0.0, below_cap, above_zero) & (caps > 0.0)
+    can_fall = np.where(signs > 0.0, above_zero, below_cap) & (caps > 0.0)
+    max_gradient = float(gradients[can_rise].max(initial=-np.inf))
+    return max_gradient, float(gradients[can_fall].min(initial=np.inf))
 
 
 def row_weights(alpha, entries: Entries, n_rows: int) -> np.ndarray:
-    """Weights of the rows: signed sums over their entries."""
+    """Return the weights of the rows: signed sums over their entries."""
     return np.bincount(entries.rows.astype(np.intp), entries.signs * alpha, n_rows)
 
 
 def feasible(start, signs, caps) -> np.ndarray:
-    """A copy of `start` between 0 and the caps, the sign in excess scaled down so that both sides
-    weigh the same.
+    """Return a copy of `start` clipped to the caps, with the entries of one sign scaled down so
+    that both signs have the same sum.
     """
     alpha = np.clip(np.nan_to_num(np.asarray(start, dtype=np.float64)), 0.0, caps)
-    side = signs > 0
-    plus, minus = alpha[side].sum(), alpha[~side].sum()
-    # Less than that would only move entries off their caps.
-    if abs(plus - minus) > ROUNDING * max(plus, minus):
-        alpha[side if plus > minus else ~side] *= min(plus, minus) / max(plus, minus)
+    is_positive = signs > 0
+    positive_sum, negative_sum = alpha[is_positive].sum(), alpha[~is_positive].sum()
+    # A smaller difference is rounding, and scaling would move entries off their caps.
+    if abs(positive_sum - negative_sum) > ROUNDING * max(positive_sum, negative_sum):
+        larger = is_positive if positive_sum > negative_sum else ~is_positive
+        alpha[larger] *= min(positive_sum, negative_sum) / max(positive_sum, negative_sum)
     return alpha
 
 
-def _middle(high: float, least: float) -> float:
-    """Intercept between the two gradients; with one side only, that side's."""
-    if np.isfinite(high) and np.isfinite(least):
-        return 0.5 * (high + least)
-    return float(high if np.isfinite(high) else least if np.isfinite(least) else 0.0)
+def _intercept(max_gradient: float, min_gradient: float) -> float:
+    """Return the intercept halfway between the two gradients; if only one is finite, that one."""
+    if np.isfinite(max_gradient) and np.isfinite(min_gradient):
+        return 0.5 * (max_gradient + min_gradient)
+    if np.isfinite(max_gradient):
+        return float(max_gradient)
+    return float(min_gradient) if np.isfinite(min_gradient) else 0.0
 
 
-def _gap(short, alpha, caps) -> float:
-    """Sum over entries of what complementary slackness lacks; a hard constraint counts with twice
-    its dual variable plus one.
+def _gap(shortfall, alpha, caps) -> float:
+    """Return the duality gap: the sum over entries of the violation of complementary slackness. A
+    hard constraint costs twice its dual variable plus one.
     """
-    price = np.where(np.isfinite(caps), caps, 2.0 * alpha + 1.0)
-    return float(price @ np.maximum(short, 0.0) - alpha @ short)
+    costs = np.where(np.isfinite(caps), caps, 2.0 * alpha + 1.0)
+    return float(costs @ np.maximum(shortfall, 0.0) - alpha @ shortfall)

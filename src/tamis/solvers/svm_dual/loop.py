@@ -1,8 +1,8 @@
-"""Sequential minimal optimisation of one dual for hinge, tube and regression rows: two entries a
-step.
+"""Compiled sequential minimal optimisation of one dual for hinge, tube and regression rows: two
+entries a step.
 
-The gradient of an entry is that of the dual in the weight of its row: its target less the score of
-the row.
+The gradient of an entry is the derivative of the dual in the weight of its row: its target minus
+the score of the row.
 """
 
 from typing import Any, NamedTuple
@@ -13,14 +13,12 @@ from tamis.numerics.numba import compiled, copied, helper
 
 ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
-# Least curvature of a step: two entries of one row have none, and cancel at their bounds.
-FLOOR = 1e-12
+# Smallest curvature of a step. Two entries of one row have none; their step ends at a bound.
+MIN_CURVATURE = 1e-12
 
 
 class Entries(NamedTuple):
-    """Entries of a dual: the row of each, its sign, its target (the sign times the linear term),
-    and its cap.
-    """
+    """Entries of a dual: row, sign, target (the sign times the linear term) and cap of each."""
 
     rows: np.ndarray
     signs: np.ndarray
@@ -30,7 +28,7 @@ class Entries(NamedTuple):
 
 @helper
 def add_rows(kernel, beta, scores):
-    """Add the kernel times `beta` to `scores`; rows of weight 0 cost nothing."""
+    """Add the kernel times `beta` to `scores`, skipping rows of weight 0."""
     n = np.uint64(scores.shape[0])
     for i in range(n):
         weight = beta[i]
@@ -40,14 +38,14 @@ def add_rows(kernel, beta, scores):
 
 
 @copied
-def add_outer(matrix, column, factor):
+def add_outer(matrix, vector, factor):
     """Add a factor times the outer product of a vector with itself."""
-    n = np.uint64(column.shape[0])
+    n = np.uint64(vector.shape[0])
     for i in range(n):
-        weight = factor * column[i]
+        weight = factor * vector[i]
         if weight != 0.0:
             for r in range(n):
-                matrix[i, r] += weight * column[r]
+                matrix[i, r] += weight * vector[r]
 
 
 @compiled
@@ -59,198 +57,230 @@ def score_rows(kernel, beta, scores):
 
 
 @helper
-def widest(active, count, rows, targets, scores, up, low):
-    """Entry of the highest gradient among those that may rise, that gradient, and the lowest among
-    those that may fall.
+def select_first(active, n_active, rows, targets, scores, can_rise, can_fall):
+    """Return the entry of the largest gradient among those that may rise, this gradient, and the
+    smallest gradient of those that may fall.
     """
-    best, high, least = ZERO, -np.inf, np.inf
-    for k in range(count):
+    argmax_gradient, max_gradient, min_gradient = ZERO, -np.inf, np.inf
+    for k in range(n_active):
         e = active[k]
         gradient = targets[e] - scores[rows[e]]
-        if up[e] and gradient > high:
-            best, high = e, gradient
-        if low[e] and gradient < least:
-            least = gradient
-    return best, high, least
+        if can_rise[e] and gradient > max_gradient:
+            argmax_gradient, max_gradient = e, gradient
+        if can_fall[e] and gradient < min_gradient:
+            min_gradient = gradient
+    return argmax_gradient, max_gradient, min_gradient
 
 
 @copied
-def partner(kernel, active, count, rows, targets, scores, low, diagonal, first, high):
-    """The entry whose step with `first` promises the largest gain; quotients are compared by their
-    products.
+def select_second(
+    kernel, active, n_active, rows, targets, scores, can_fall, diagonal, first, max_gradient
+):
+    """Return the entry whose step with `first` promises the largest gain (second-order selection);
+    quotients are compared by their products.
     """
     row = rows[first]
-    own = diagonal[row]
-    best, gain, curved = first, 0.0, 1.0
-    for k in range(count):
+    own_diagonal = diagonal[row]
+    second, best_gain, best_curvature = first, 0.0, 1.0
+    for k in range(n_active):
         e = active[k]
-        if low[e]:
+        if can_fall[e]:
             r = rows[e]
-            short = high - (targets[e] - scores[r])
-            if short > 0.0:
-                curvature = max(FLOOR, own + diagonal[r] - 2.0 * kernel[row, r])
-                if short * short * curved > gain * curvature:
-                    best, gain, curved = e, short * short, curvature
-    return best
+            difference = max_gradient - (targets[e] - scores[r])
+            if difference > 0.0:
+                curvature = max(MIN_CURVATURE, own_diagonal + diagonal[r] - 2.0 * kernel[row, r])
+                if difference * difference * best_curvature > best_gain * curvature:
+                    second, best_gain, best_curvature = e, difference * difference, curvature
+    return second
 
 
 @helper
-def mark(e, signs, caps, alpha, up, low):
-    """Note whether the weight of an entry's row may rise or fall through this entry."""
-    below, above = alpha[e] < caps[e], alpha[e] > 0.0
-    up[e], low[e] = (below, above) if signs[e] > 0.0 else (above, below)
+def update_directions(e, signs, caps, alpha, can_rise, can_fall):
+    """Set whether the weight of an entry's row may rise or fall through this entry."""
+    below_cap, above_zero = alpha[e] < caps[e], alpha[e] > 0.0
+    can_rise[e], can_fall[e] = (
+        (below_cap, above_zero) if signs[e] > 0.0 else (above_zero, below_cap)
+    )
 
 
 @helper
-def shifted(value, change, room, cap):
-    """A coordinate after a step, exactly at its bound where the step took all the room."""
-    if abs(change) < room:
+def clip_step(value, change, capacity, cap):
+    """Return a coordinate after a step, exactly at its bound if the step used all of `capacity`."""
+    if abs(change) < capacity:
         return value + change
     return cap if change > 0.0 else 0.0
 
 
 @copied
-def narrow(active, count, rows, targets, scores, up, low, high, least):
-    """Leave out entries at a bound whose gradients lead out of it, beyond those that could move."""
-    kept = ZERO
-    for k in range(count):
+def shrink_active(
+    active, n_active, rows, targets, scores, can_rise, can_fall, max_gradient, min_gradient
+):
+    """Remove entries at a bound whose gradients point outwards and exceed those of the entries that
+    can move.
+    """
+    n_kept = ZERO
+    for k in range(n_active):
         e = active[k]
         gradient = targets[e] - scores[rows[e]]
-        if not ((gradient > high and not up[e]) or (gradient < least and not low[e])):
-            active[kept] = e
-            kept += ONE
-    return kept
+        if not (
+            (gradient > max_gradient and not can_rise[e])
+            or (gradient < min_gradient and not can_fall[e])
+        ):
+            active[n_kept] = e
+            n_kept += ONE
+    return n_kept
 
 
 @helper
-def fill(active, caps):
-    """List all entries that can move at all."""
-    count = ZERO
+def list_active(active, caps):
+    """List all entries of positive cap; return their number."""
+    n_active = ZERO
     for e in range(np.uint64(caps.shape[0])):
         if caps[e] > 0.0:
-            active[count] = e
-            count += ONE
-    return count
+            active[n_active] = e
+            n_active += ONE
+    return n_active
 
 
 @compiled
 def descend(kernel, entries, alpha, beta, scores, tol, max_iter):
-    """Solve max p.alpha - 0.5 beta'K beta under 0 <= alpha <= caps and sum signs alpha = 0, from a
-    feasible `alpha`.
+    """Maximise p.alpha - 0.5 beta'K beta under 0 <= alpha <= caps and sum signs alpha = 0 by pair
+    steps, from a feasible `alpha`.
 
-    `beta` is the weights of the rows that belong to `alpha`, `scores` the kernel times these.
-    Shrinking narrows only the search for a pair: scores of all rows stay true, since that update is
-    one straight walk through memory. Returns steps, the highest gradient upwards and the lowest
-    downwards; their difference is at most `tol` at a solution. Ends before `max_iter` above that
-    only where no step is left that changes a number.
+    `beta` has the weights of the rows that belong to `alpha`, and `scores` is the kernel times
+    `beta`. Shrinking narrows only the search for a pair: the scores of all rows stay current, since
+    their update reads memory in order. Return the number of steps, the largest gradient upwards and
+    the smallest downwards, whose difference is at most `tol` at a solution. With a larger
+    difference it returns before `max_iter` only if no step changes a number.
     """
     rows, signs, targets, caps = entries
-    n, many = np.uint64(scores.shape[0]), np.uint64(caps.shape[0])
+    n, n_entries = np.uint64(scores.shape[0]), np.uint64(caps.shape[0])
     diagonal = np.empty(n)
     for i in range(n):
         diagonal[i] = kernel[i, i]
-    up, low = np.empty(many, np.bool_), np.empty(many, np.bool_)
-    for e in range(many):
-        mark(e, signs, caps, alpha, up, low)
-    active = np.empty(many, np.uint64)
-    count = fill(active, caps)
-    whole, period = count, min(many, np.uint64(500))
-    wait, steps = period, 0
+    can_rise, can_fall = np.empty(n_entries, np.bool_), np.empty(n_entries, np.bool_)
+    for e in range(n_entries):
+        update_directions(e, signs, caps, alpha, can_rise, can_fall)
+    active = np.empty(n_entries, np.uint64)
+    n_active = list_active(active, caps)
+    n_all, period = n_active, min(n_entries, np.uint64(500))
+    countdown, steps = period, 0
     while True:
-        i, high, least = widest(active, count, rows, targets, scores, up, low)
-        if not high - least > tol:
-            if count == whole:
-                return steps, high, least
-            count = fill(active, caps)
-            wait = period
+        i, max_gradient, min_gradient = select_first(
+            active, n_active, rows, targets, scores, can_rise, can_fall
+        )
+        if not max_gradient - min_gradient > tol:
+            if n_active == n_all:
+                return steps, max_gradient, min_gradient
+            n_active = list_active(active, caps)
+            countdown = period
             continue
         if steps >= max_iter:
-            count = fill(active, caps)
-            i, high, least = widest(active, count, rows, targets, scores, up, low)
-            return steps, high, least
-        j = partner(kernel, active, count, rows, targets, scores, low, diagonal, i, high)
+            n_active = list_active(active, caps)
+            i, max_gradient, min_gradient = select_first(
+                active, n_active, rows, targets, scores, can_rise, can_fall
+            )
+            return steps, max_gradient, min_gradient
+        j = select_second(
+            kernel, active, n_active, rows, targets, scores, can_fall, diagonal, i, max_gradient
+        )
         first, second = rows[i], rows[j]
-        curvature = max(FLOOR, diagonal[first] + diagonal[second] - 2.0 * kernel[first, second])
-        descent = high - (targets[j] - scores[second])
-        room = caps[i] - alpha[i] if signs[i] > 0.0 else alpha[i]
-        other = alpha[j] if signs[j] > 0.0 else caps[j] - alpha[j]
-        step = min(descent / curvature, room, other)
-        if not step > 0.0:  # too far apart for float64: the caller sees the tolerance is not met
-            return steps, high, least
-        alpha[i] = shifted(alpha[i], signs[i] * step, room, caps[i])
-        alpha[j] = shifted(alpha[j], -signs[j] * step, other, caps[j])
-        mark(i, signs, caps, alpha, up, low)
-        mark(j, signs, caps, alpha, up, low)
+        curvature = max(
+            MIN_CURVATURE, diagonal[first] + diagonal[second] - 2.0 * kernel[first, second]
+        )
+        descent = max_gradient - (targets[j] - scores[second])
+        capacity = caps[i] - alpha[i] if signs[i] > 0.0 else alpha[i]
+        other_capacity = alpha[j] if signs[j] > 0.0 else caps[j] - alpha[j]
+        step = min(descent / curvature, capacity, other_capacity)
+        if not step > 0.0:  # below the precision of float64; the caller sees that tol is not met
+            return steps, max_gradient, min_gradient
+        alpha[i] = clip_step(alpha[i], signs[i] * step, capacity, caps[i])
+        alpha[j] = clip_step(alpha[j], -signs[j] * step, other_capacity, caps[j])
+        update_directions(i, signs, caps, alpha, can_rise, can_fall)
+        update_directions(j, signs, caps, alpha, can_rise, can_fall)
         beta[first] += step
         beta[second] -= step
         if first != second:
             for r in range(n):
-                # Not a difference of single precision.
+                # Two products: the difference of two float32 kernel values would be float32.
                 scores[r] += step * kernel[first, r] - step * kernel[second, r]
         steps += 1
-        wait -= ONE
-        if wait == ZERO:
-            count = narrow(active, count, rows, targets, scores, up, low, high, least)
-            wait = period
+        countdown -= ONE
+        if countdown == ZERO:
+            n_active = shrink_active(
+                active,
+                n_active,
+                rows,
+                targets,
+                scores,
+                can_rise,
+                can_fall,
+                max_gradient,
+                min_gradient,
+            )
+            countdown = period
 
 
 @compiled
-def leap_entries(inside, inverse, signs, caps, alpha, gradients):
-    """Newton steps of free entries, `inside` being their kernel and `inverse` its inverse, until
-    they are optimal or half of them sit at bounds.
+def newton_steps(kernel, inverse, signs, caps, alpha, gradients):
+    """Take Newton steps of free entries until they are optimal or half of them are at bounds;
+    `kernel` is their kernel and `inverse` its inverse.
 
-    An entry that hits a bound leaves the inverse, by a change of rank one. Changes all but the
-    kernel, signs and caps. Returns whether they are optimal.
+    An entry that reaches a bound is removed from the inverse by a rank-one update. Changes
+    `inverse`, `alpha` and `gradients`. Return whether the entries are optimal.
     """
     count = np.uint64(alpha.shape[0])
-    alive, column = count, np.empty(count)
-    even, direct, move, turned = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    n_free, column = count, np.empty(count)
+    inverse_sums = np.empty(count)
+    unconstrained = np.empty(count)
+    direction = np.empty(count)
+    kernel_direction = np.empty(count)
     for k in range(count):
-        even[k], move[k] = 0.0, 1.0
-    add_rows(inverse, move, even)
-    # Number by number: Numba takes a tenth of a second to compile each sum or product of vectors.
+        inverse_sums[k], direction[k] = 0.0, 1.0
+    add_rows(inverse, direction, inverse_sums)
+    # Explicit loops: Numba takes 0.1 s to compile each array expression.
     for _ in range(count // np.uint64(2)):
         for k in range(count):
-            direct[k], turned[k] = 0.0, 0.0
-        add_rows(inverse, gradients, direct)
-        along, across, drift = 0.0, 0.0, 0.0
+            unconstrained[k], kernel_direction[k] = 0.0, 0.0
+        add_rows(inverse, gradients, unconstrained)
+        unconstrained_sum, inverse_sum, drift = 0.0, 0.0, 0.0
         for k in range(count):
-            along += direct[k]
-            across += even[k]
-        share = along / across
+            unconstrained_sum += unconstrained[k]
+            inverse_sum += inverse_sums[k]
+        multiplier = unconstrained_sum / inverse_sum
         for k in range(count):
-            move[k] = direct[k] - even[k] * share
-            drift += move[k]
-        # The weights of the rows must keep their sum, to the last bit, however ill the system.
-        drift /= alive
+            direction[k] = unconstrained[k] - inverse_sums[k] * multiplier
+            drift += direction[k]
+        # The weights of the rows must keep their sum to the last bit, in any system.
+        drift /= n_free
         for k in range(count):
-            move[k] = move[k] - drift if inverse[k, k] != 0.0 else 0.0
-        add_rows(inside, move, turned)
-        gain, curvature, room, hit = 0.0, 0.0, np.inf, ZERO
+            direction[k] = direction[k] - drift if inverse[k, k] != 0.0 else 0.0
+        add_rows(kernel, direction, kernel_direction)
+        gain, curvature, max_step, hit = 0.0, 0.0, np.inf, ZERO
         for k in range(count):
-            gain += gradients[k] * move[k]
-            curvature += turned[k] * move[k]
-            change = signs[k] * move[k]
-            free = (caps[k] - alpha[k] if change > 0.0 else alpha[k]) / max(abs(change), 1e-300)
-            if change != 0.0 and free < room:
-                room, hit = free, k
+            gain += gradients[k] * direction[k]
+            curvature += kernel_direction[k] * direction[k]
+            change = signs[k] * direction[k]
+            capacity = (caps[k] - alpha[k] if change > 0.0 else alpha[k]) / max(abs(change), 1e-300)
+            if change != 0.0 and capacity < max_step:
+                max_step, hit = capacity, k
         if not gain > 0.0:
             return True
-        size = min(gain / max(curvature, 1e-300), room)
+        step = min(gain / max(curvature, 1e-300), max_step)
         for k in range(count):
-            alpha[k] = min(max(alpha[k] + size * signs[k] * move[k], 0.0), caps[k])
-            gradients[k] -= size * turned[k]
-        if size < room:
+            alpha[k] = min(max(alpha[k] + step * signs[k] * direction[k], 0.0), caps[k])
+            gradients[k] -= step * kernel_direction[k]
+        if step < max_step:
             return True
-        alpha[hit] = caps[hit] if signs[hit] * move[hit] > 0.0 else 0.0
+        alpha[hit] = caps[hit] if signs[hit] * direction[hit] > 0.0 else 0.0
         pivot = inverse[hit, hit]
-        share = even[hit] / pivot
+        multiplier = inverse_sums[hit] / pivot
         for k in range(count):
             column[k] = inverse[hit, k]
-            even[k] -= column[k] * share
+            inverse_sums[k] -= column[k] * multiplier
         add_outer(inverse, column, -1.0 / pivot)
         for k in range(count):
             inverse[hit, k] = inverse[k, hit] = 0.0
-        even[hit] = 0.0
-        alive -= ONE
+        inverse_sums[hit] = 0.0
+        n_free -= ONE
     return False

@@ -1,119 +1,123 @@
-"""Active set steps of the support vector dual: one entry moves, the free ones follow, one of them
-may stop at a bound.
+"""Compiled active set steps of the support vector dual: one entry moves, the free entries (members)
+follow so that they stay optimal, and one of them may reach a bound.
 """
 
 import numpy as np
 
 from tamis.numerics.numba import compiled, copied, helper
-from tamis.solvers.svm_dual.loop import FLOOR, ONE, ZERO, shifted
+from tamis.solvers.svm_dual.loop import MIN_CURVATURE, ONE, ZERO, clip_step
 
-NEW = 1e-10  # least share of a row that the members do not span, for it to join them
+# Fraction of a row outside of the span of the members, from which it may join them.
+MIN_INDEPENDENT_FRACTION = 1e-10
 
 
 @copied
-def highest(rows, signs, targets, caps, alpha, scores):
-    """Entry of the highest gradient among those through which the weight of a row may rise, and
-    whether there is one.
+def select_highest(rows, signs, targets, caps, alpha, scores):
+    """Return the entry of the largest gradient among those through which the weight of a row may
+    rise, and whether there is one.
     """
-    best, high, found = ZERO, -np.inf, False
+    best, max_gradient, found = ZERO, -np.inf, False
     for e in range(np.uint64(caps.shape[0])):
         if (alpha[e] < caps[e]) if signs[e] > 0.0 else (alpha[e] > 0.0):
             gradient = targets[e] - scores[rows[e]]
-            if gradient > high:
-                best, high, found = e, gradient, True
+            if gradient > max_gradient:
+                best, max_gradient, found = e, gradient, True
     return best, found
 
 
 @copied
-def violator(member, rows, signs, targets, caps, alpha, scores, level, goal):
-    """Entry that is no member whose gradient is farthest on the wrong side of their common one, its
-    way (1, -1), and 0 where none is.
+def select_violator(is_member, rows, signs, targets, caps, alpha, scores, common_gradient, tol):
+    """Return the entry outside of the members whose gradient violates optimality most, and the
+    direction of its row weight (1, -1), or 0 if there is none.
     """
-    best, way, worst = ZERO, 0.0, goal
+    best, direction, largest = ZERO, 0.0, tol
     for e in range(np.uint64(caps.shape[0])):
-        if not member[e] and caps[e] > 0.0:
-            short = targets[e] - scores[rows[e]] - level
-            if abs(short) > worst:
-                toward = 1.0 if short > 0.0 else -1.0
-                if (alpha[e] < caps[e]) if signs[e] * toward > 0.0 else (alpha[e] > 0.0):
-                    best, way, worst = e, toward, abs(short)
-    return best, way
+        if not is_member[e] and caps[e] > 0.0:
+            excess = targets[e] - scores[rows[e]] - common_gradient
+            if abs(excess) > largest:
+                sign = 1.0 if excess > 0.0 else -1.0
+                if (alpha[e] < caps[e]) if signs[e] * sign > 0.0 else (alpha[e] > 0.0):
+                    best, direction, largest = e, sign, abs(excess)
+    return best, direction
 
 
 @copied
-def bordered(inverse, count, column, rest):
-    """The inverse of a matrix grown by one row: `column` is the old inverse times it, `rest` what
-    of its diagonal is left.
+def append_to_inverse(inverse, n_members, column, schur_complement):
+    """Update the inverse for one more row; `column` is the old inverse times that row, and
+    `schur_complement` what remains of its diagonal.
     """
-    for i in range(count):
-        for k in range(count):
-            inverse[i, k] += column[i] * column[k] / rest
-        inverse[i, count] = inverse[count, i] = -column[i] / rest
-    inverse[count, count] = 1.0 / rest
+    for i in range(n_members):
+        for k in range(n_members):
+            inverse[i, k] += column[i] * column[k] / schur_complement
+        inverse[i, n_members] = inverse[n_members, i] = -column[i] / schur_complement
+    inverse[n_members, n_members] = 1.0 / schur_complement
 
 
 @copied
-def dropped(inverse, members, count, gone, column):
-    """The inverse without a row; the last one takes its place. `column` is room for the row."""
-    last, pivot = count - ONE, inverse[gone, gone]
-    for i in range(count):
-        column[i] = inverse[gone, i]
-    for i in range(count):
-        weight = column[i] / pivot
-        for k in range(count):
-            inverse[i, k] -= weight * column[k]
+def remove_from_inverse(inverse, members, n_members, removed, buffer):
+    """Remove a row from the inverse; the last row takes its place. `buffer` is overwritten."""
+    last, pivot = n_members - ONE, inverse[removed, removed]
+    for i in range(n_members):
+        buffer[i] = inverse[removed, i]
+    for i in range(n_members):
+        weight = buffer[i] / pivot
+        for k in range(n_members):
+            inverse[i, k] -= weight * buffer[k]
     for i in range(last):
-        inverse[gone, i] = inverse[last, i]
+        inverse[removed, i] = inverse[last, i]
     for i in range(last):
-        inverse[i, gone] = inverse[i, last]
-    inverse[gone, gone] = inverse[last, last]
-    members[gone] = members[last]
+        inverse[i, removed] = inverse[i, last]
+    inverse[removed, removed] = inverse[last, last]
+    members[removed] = members[last]
 
 
 @copied
-def steered(kernel, rows, inverse, members, count, e, shift, near, column, move):
-    """Changes of the free entries' rows that keep their gradients equal while the row of `e` gains
-    1; curvature, and what is new in that row.
+def follow_direction(
+    kernel, rows, inverse, members, n_members, e, shift, kernel_row, solution, direction
+):
+    """Fill `direction`, the changes of the rows of the members that keep their gradients equal
+    while the weight of the row of `e` rises by 1. Return the curvature along it and the Schur
+    complement of that row.
     """
-    own = rows[e]
-    whole, total = 0.0, 0.0
-    for i in range(count):
-        near[i] = kernel[own, rows[members[i]]] + shift
-        column[i], move[i] = 0.0, 0.0
-    for k in range(count):
-        weight = near[k]
-        for i in range(count):
-            column[i] += inverse[k, i] * weight
-            move[i] += inverse[k, i]
-    for i in range(count):
-        whole += move[i]
-        total += column[i]
-    curvature = rest = kernel[own, own] + shift
-    drift, excess = (total - 1.0) / whole, 1.0
-    for i in range(count):
-        move[i] = drift * move[i] - column[i]
-        excess += move[i]
-    for i in range(count):
-        move[i] -= excess / count  # the sum of all weights stays, to the last bit
-        curvature += near[i] * move[i]
-        rest -= near[i] * column[i]
-    return curvature - drift, rest
+    row = rows[e]
+    inverse_sum, solution_sum = 0.0, 0.0
+    for i in range(n_members):
+        kernel_row[i] = kernel[row, rows[members[i]]] + shift
+        solution[i], direction[i] = 0.0, 0.0
+    for k in range(n_members):
+        weight = kernel_row[k]
+        for i in range(n_members):
+            solution[i] += inverse[k, i] * weight
+            direction[i] += inverse[k, i]
+    for i in range(n_members):
+        inverse_sum += direction[i]
+        solution_sum += solution[i]
+    curvature = schur_complement = kernel[row, row] + shift
+    multiplier, excess = (solution_sum - 1.0) / inverse_sum, 1.0
+    for i in range(n_members):
+        direction[i] = multiplier * direction[i] - solution[i]
+        excess += direction[i]
+    for i in range(n_members):
+        direction[i] -= excess / n_members  # keeps the sum of all weights to the last bit
+        curvature += kernel_row[i] * direction[i]
+        schur_complement -= kernel_row[i] * solution[i]
+    return curvature - multiplier, schur_complement
 
 
 @copied
-def farthest(signs, caps, alpha, members, count, way, move, size):
-    """The part of a step that keeps the free entries between their bounds, and which of them stops
-    it: `count` where none does.
+def ratio_test(signs, caps, alpha, members, n_members, sign, direction, step):
+    """Return the largest part of a step that keeps the members between their bounds, and which of
+    them limits it (`n_members`: none).
     """
-    hit = count
-    for i in range(count):
+    hit = n_members
+    for i in range(n_members):
         m = members[i]
-        change = signs[m] * way * move[i]
+        change = signs[m] * sign * direction[i]
         if change != 0.0:
-            room = (caps[m] - alpha[m] if change > 0.0 else alpha[m]) / abs(change)
-            if room < size:
-                size, hit = room, i
-    return size, hit
+            capacity = (caps[m] - alpha[m] if change > 0.0 else alpha[m]) / abs(change)
+            if capacity < step:
+                step, hit = capacity, i
+    return step, hit
 
 
 @helper
@@ -124,71 +128,82 @@ def add_row(kernel, row, weight, scores):
 
 
 @compiled
-def exchange(kernel, entries, alpha, scores, members, inverse, count, shift, goal, most):
-    """Active set steps: one entry moves, the members follow so that they stay optimal together, and
-    one of them may stop at a bound.
+def exchange(kernel, entries, alpha, scores, members, inverse, n_members, shift, tol, max_steps):
+    """Run active set steps: one entry moves, the members follow so that they stay optimal together,
+    and one of them may reach a bound.
 
-    `members` lists `count` free entries, optimal together, whose rows are independent, and leaves
-    room for more; `inverse` is that of their kernel plus `shift`, a constant that changes no step
-    (weights keep their sum) and makes the inverse exist. Free entries that are no members depend on
-    them, and move like those at bounds, either way. Where no member is left, the entry of the
-    highest gradient begins a new list: it may rise, and follows one that falls. Changes all from
-    `alpha` to `inverse`. Returns the steps taken: fewer than `most` where no entry is more than
-    `goal` on the wrong side, or the members are too many.
+    `members` lists `n_members` free entries that are optimal together and have independent rows;
+    the rest of the array is free for more. `inverse` is that of their kernel plus `shift`, a
+    constant that makes the inverse exist and changes no step (the sum of the weights is kept). Free
+    entries that are not members depend on them; they move like entries at bounds, but in both
+    directions. If no member is left, the entry of the largest gradient begins a new list: it may
+    rise, and follows an entry that falls. Changes all arguments from `alpha` to `inverse`. Return
+    the number of steps: fewer than `max_steps` if no entry violates optimality by more than `tol`,
+    or if there are too many members.
     """
     rows, signs, targets, caps = entries
-    room_for = np.uint64(members.shape[0])
-    near, column, move = np.empty(room_for), np.empty(room_for), np.empty(room_for)
-    member = np.empty(np.uint64(caps.shape[0]), np.bool_)
+    capacity = np.uint64(members.shape[0])
+    kernel_row, solution, direction = np.empty(capacity), np.empty(capacity), np.empty(capacity)
+    is_member = np.empty(np.uint64(caps.shape[0]), np.bool_)
     for i in range(np.uint64(caps.shape[0])):
-        member[i] = False
-    for i in range(count):
-        member[members[i]] = True
-    e, way, steps = ZERO, 0.0, 0
-    while steps < most and count < room_for:
-        if count == ZERO:
-            first, found = highest(rows, signs, targets, caps, alpha, scores)
+        is_member[i] = False
+    for i in range(n_members):
+        is_member[members[i]] = True
+    e, sign, steps = ZERO, 0.0, 0
+    while steps < max_steps and n_members < capacity:
+        if n_members == ZERO:
+            new_member, found = select_highest(rows, signs, targets, caps, alpha, scores)
             if not found:
                 return steps
-            members[count], member[first], way = first, True, 0.0
-            inverse[count, count] = 1.0 / (kernel[rows[first], rows[first]] + shift)
-            count += ONE
-        level = 0.0
-        for i in range(count):
-            level += (targets[members[i]] - scores[rows[members[i]]]) / count
-        if way == 0.0:
-            e, way = violator(member, rows, signs, targets, caps, alpha, scores, level, goal)
-            if way == 0.0:
+            members[n_members], is_member[new_member], sign = new_member, True, 0.0
+            inverse[n_members, n_members] = 1.0 / (
+                kernel[rows[new_member], rows[new_member]] + shift
+            )
+            n_members += ONE
+        common_gradient = 0.0
+        for i in range(n_members):
+            common_gradient += (targets[members[i]] - scores[rows[members[i]]]) / n_members
+        if sign == 0.0:
+            e, sign = select_violator(
+                is_member, rows, signs, targets, caps, alpha, scores, common_gradient, tol
+            )
+            if sign == 0.0:
                 return steps
         steps += 1
-        curvature, rest = steered(
-            kernel, rows, inverse, members, count, e, shift, near, column, move
+        curvature, schur_complement = follow_direction(
+            kernel, rows, inverse, members, n_members, e, shift, kernel_row, solution, direction
         )
-        own, floor = rows[e], FLOOR * (kernel[rows[e], rows[e]] + shift)
-        room = caps[e] - alpha[e] if signs[e] * way > 0.0 else alpha[e]
-        short = max(way * (targets[e] - scores[own] - level), 0.0)
-        wanted = short / max(curvature, floor, 1e-300)
-        size, hit = farthest(signs, caps, alpha, members, count, way, move, min(wanted, room))
-        alpha[e] = shifted(alpha[e], signs[e] * way * size, room, caps[e])
-        add_row(kernel, own, way * size, scores)
-        for i in range(count):
-            m, weight = members[i], way * size * move[i]
+        row, floor = rows[e], MIN_CURVATURE * (kernel[rows[e], rows[e]] + shift)
+        max_step = caps[e] - alpha[e] if signs[e] * sign > 0.0 else alpha[e]
+        excess = max(sign * (targets[e] - scores[row] - common_gradient), 0.0)
+        unclipped_step = excess / max(curvature, floor, 1e-300)
+        step, hit = ratio_test(
+            signs, caps, alpha, members, n_members, sign, direction, min(unclipped_step, max_step)
+        )
+        alpha[e] = clip_step(alpha[e], signs[e] * sign * step, max_step, caps[e])
+        add_row(kernel, row, sign * step, scores)
+        for i in range(n_members):
+            m, weight = members[i], sign * step * direction[i]
             alpha[m] = min(max(alpha[m] + signs[m] * weight, 0.0), caps[m])
             add_row(kernel, rows[m], weight, scores)
-        if hit < count:
+        if hit < n_members:
             m = members[hit]
-            alpha[m] = caps[m] if signs[m] * way * move[hit] > 0.0 else 0.0
-            member[m] = False
-            dropped(inverse, members, count, hit, near)
-            count -= ONE
-            # The last one gone, it takes its place.
-            joins, rest = count == ZERO and 0.0 < alpha[e] < caps[e], kernel[own, own] + shift
+            alpha[m] = caps[m] if signs[m] * sign * direction[hit] > 0.0 else 0.0
+            is_member[m] = False
+            remove_from_inverse(inverse, members, n_members, hit, kernel_row)
+            n_members -= ONE
+            # If no member is left, the moving entry becomes the first one.
+            joins = n_members == ZERO and 0.0 < alpha[e] < caps[e]
+            schur_complement = kernel[row, row] + shift
         else:
-            joins, way = wanted < room and rest > NEW * (kernel[own, own] + shift), 0.0
+            joins = unclipped_step < max_step and schur_complement > MIN_INDEPENDENT_FRACTION * (
+                kernel[row, row] + shift
+            )
+            sign = 0.0
         if joins:
-            bordered(inverse, count, column, rest)
-            members[count] = e
-            member[e] = True
-            count += ONE
-            way = 0.0
+            append_to_inverse(inverse, n_members, solution, schur_complement)
+            members[n_members] = e
+            is_member[e] = True
+            n_members += ONE
+            sign = 0.0
     return steps

@@ -1,8 +1,9 @@
-"""Block coordinate descent on a quadratic model, from a Gram matrix or from columns.
+"""Compiled sweeps of block coordinate descent on a quadratic model, from a Gram matrix or from
+columns.
 
-A block takes one proximal step of its own length, 1 over its Lipschitz constant: the largest
-eigenvalue of its part of the Gram matrix, or a bound of it; from dense columns, whose parts of the
-Gram matrix cost as much as several sweeps, one that is found by trying.
+A block takes one proximal step of length 1 over its Lipschitz constant: the largest eigenvalue of
+its Gram matrix, or a bound of it. For dense columns, whose block Gram matrices cost as much as
+several sweeps, the constant is found by backtracking.
 """
 
 import math
@@ -14,13 +15,14 @@ from tamis.numerics.numba import compiled, helper
 from tamis.terms.methods import prox
 
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (0, 1, 2, 3, 4))
-STRETCH = np.uint64(1024)  # rows of residuals that stay in the cache
-STEEPER = 1.5  # than its Lipschitz constant a block may be: steps of up to 2 over it descend
+ROW_CHUNK = np.uint64(1024)  # rows of residuals that fit into the cache
+# Curvature along a step over the Lipschitz constant. Steps of up to 2 over the curvature descend.
+MAX_CURVATURE_RATIO = 1.5
 
 
-class Priced(NamedTuple):
-    """Blocks of places: where each begins, the weights of its norm and of L1, and its Lipschitz
-    constant.
+class WeightedBlocks(NamedTuple):
+    """Blocks of stacked coordinates: the start of each, the weights of its norm and of L1, and its
+    Lipschitz constant.
     """
 
     starts: np.ndarray
@@ -30,178 +32,209 @@ class Priced(NamedTuple):
 
 
 class DenseColumns(NamedTuple):
-    """Rows of `columns` that places name, less their means; all rows have one curvature. The
-    residuals sum to 0 where there are means.
+    """Dense columns as rows of `columns`, less their means. `coord_columns` has the column of each
+    coordinate. All rows have one curvature, and the residuals sum to 0 if there are means.
     """
 
     columns: np.ndarray
-    place_column: np.ndarray
+    coord_columns: np.ndarray
     means: np.ndarray
     curvature: float
     residuals: np.ndarray
 
 
 class SparseColumns(NamedTuple):
-    """CSC columns that places name, with the curvature of each row, and means under it (0 without
-    an intercept): with the intercept at its best the residuals' weighted sum stays 0, so a column's
-    mean only moves a shift of them all, which is kept beside them.
+    """CSC columns, with the curvature of each row, and weighted means (0 without an intercept).
+    `coord_columns` has the column of each coordinate. With the intercept at its optimum the
+    weighted sum of the residuals is 0, so that a column's mean only shifts all residuals; the loop
+    keeps this shift as one number.
     """
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
-    place_column: np.ndarray
+    coord_columns: np.ndarray
     curvature: np.ndarray
     means: np.ndarray
     residuals: np.ndarray
 
 
 @compiled
-def sweep_gram(gram, gradient, w, picks, blocks, penalty, turns):
-    """Sweeps over the blocks `picks`; `slope` (places, outputs) is kept that of the quadratic model
-    at `w`.
+def sweep_gram(gram, gradient, w, active_blocks, blocks, penalty, n_sweeps):
+    """Sweep over the blocks `active_blocks` with a Gram matrix; `gradient` (coordinates, outputs)
+    stays that of the quadratic model at `w`.
     """
     starts, weights, l1_weights, lipschitz = blocks
-    many, places = np.uint64(w.shape[1]), np.uint64(w.shape[0])
-    room, moved = np.empty(places * many), np.empty(places * many)
-    for _ in range(turns):
-        for g in picks:
+    n_outputs, n_coords = np.uint64(w.shape[1]), np.uint64(w.shape[0])
+    unshrunk, shrunk = np.empty(n_coords * n_outputs), np.empty(n_coords * n_outputs)
+    for _ in range(n_sweeps):
+        for g in active_blocks:
             low, size = starts[g], starts[g + ONE] - starts[g]
             if lipschitz[g] <= 0.0:
                 continue
             for k in range(size):
-                for c in range(many):
-                    room[k * many + c] = w[low + k, c] - gradient[low + k, c] / lipschitz[g]
-            before, after = room[: size * many], moved[: size * many]
-            prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
+                for c in range(n_outputs):
+                    unshrunk[k * n_outputs + c] = (
+                        w[low + k, c] - gradient[low + k, c] / lipschitz[g]
+                    )
+            block_unshrunk, block_shrunk = unshrunk[: size * n_outputs], shrunk[: size * n_outputs]
+            prox(
+                penalty, block_unshrunk, 1.0 / lipschitz[g], weights[g], l1_weights[g], block_shrunk
+            )
             for k in range(size):
-                for c in range(many):
-                    change = moved[k * many + c] - w[low + k, c]
+                for c in range(n_outputs):
+                    change = shrunk[k * n_outputs + c] - w[low + k, c]
                     if change != 0.0:
-                        w[low + k, c] = moved[k * many + c]
-                        for j in range(places):
+                        w[low + k, c] = shrunk[k * n_outputs + c]
+                        for j in range(n_coords):
                             gradient[j, c] += gram[low + k, j] * change
 
 
 @helper
-def _push_block(table, low, size, changes, push):
-    """Fill `push` with what a block's changes add to the residuals; the sum of its squares comes
-    back.
+def _residual_change(design, low, size, changes, change):
+    """Fill `change` with the change of the residuals by a block's coefficients, and return its sum
+    of squares.
 
-    Four columns at a time go into a stretch of rows, which stays in the cache.
+    Rows are processed in chunks that stay in the cache, four columns at a time.
     """
-    columns, at, means = table[0], table[1], table[2]
-    rows, bent = np.uint64(push.shape[0]), 0.0
-    for first in range(ZERO, rows, STRETCH):
-        last = min(first + STRETCH, rows)
-        part, many, k = push[first:last], last - first, ZERO
-        part[:] = 0.0
+    columns, coord_columns, means = design[0], design[1], design[2]
+    rows, square_sum = np.uint64(change.shape[0]), 0.0
+    for first in range(ZERO, rows, ROW_CHUNK):
+        last = min(first + ROW_CHUNK, rows)
+        chunk, n_chunk_rows, k = change[first:last], last - first, ZERO
+        chunk[:] = 0.0
         while k + FOUR <= size:
-            a, b, c, d = at[low + k], at[low + k + ONE], at[low + k + TWO], at[low + k + THREE]
+            a = coord_columns[low + k]
+            b = coord_columns[low + k + ONE]
+            c = coord_columns[low + k + TWO]
+            d = coord_columns[low + k + THREE]
             x, y, z, u = changes[k], changes[k + ONE], changes[k + TWO], changes[k + THREE]
-            shift = means[a] * x + means[b] * y + means[c] * z + means[d] * u
-            one, two = columns[a, first:last], columns[b, first:last]
-            three, four = columns[c, first:last], columns[d, first:last]
-            for i in range(many):
-                part[i] += one[i] * x + two[i] * y + three[i] * z + four[i] * u - shift
+            mean_shift = means[a] * x + means[b] * y + means[c] * z + means[d] * u
+            column_a, column_b = columns[a, first:last], columns[b, first:last]
+            column_c, column_d = columns[c, first:last], columns[d, first:last]
+            for i in range(n_chunk_rows):
+                chunk[i] += (
+                    column_a[i] * x
+                    + column_b[i] * y
+                    + column_c[i] * z
+                    + column_d[i] * u
+                    - mean_shift
+                )
             k += FOUR
         while k < size:
-            column, x = columns[at[low + k], first:last], changes[k]
-            shift = means[at[low + k]] * x
-            for i in range(many):
-                part[i] += column[i] * x - shift
+            column, x = columns[coord_columns[low + k], first:last], changes[k]
+            mean_shift = means[coord_columns[low + k]] * x
+            for i in range(n_chunk_rows):
+                chunk[i] += column[i] * x - mean_shift
             k += ONE
-        bent += np.dot(part, part)
-    return bent
+        square_sum += np.dot(chunk, chunk)
+    return square_sum
 
 
 @compiled
-def sweep_dense(table, w, picks, blocks, penalty, turns):
-    """The same for one output from dense columns, whose residuals are kept up.
+def sweep_dense(design, w, active_blocks, blocks, penalty, n_sweeps):
+    """Sweep over the blocks `active_blocks` with dense columns, for one output; residuals stay
+    current.
 
-    A block's Lipschitz constant may be too small: a step along which the model bends by more than
-    STEEPER times as much is taken anew with what was found, so every step descends.
+    A block's Lipschitz constant may be too small: if the curvature along a step is more than
+    MAX_CURVATURE_RATIO times as large, the step is repeated with that curvature. So every step
+    descends.
     """
-    columns, place_column, _, curvature, residuals = table
+    columns, coord_columns, _, curvature, residuals = design
     starts, weights, l1_weights, lipschitz = blocks
-    slopes, room, moved = np.empty(w.shape[0]), np.empty(w.shape[0]), np.empty(w.shape[0])
-    push = np.empty(residuals.shape[0])
-    for _ in range(turns):
-        for g in picks:
+    gradients, unshrunk, shrunk = np.empty(w.shape[0]), np.empty(w.shape[0]), np.empty(w.shape[0])
+    change = np.empty(residuals.shape[0])
+    for _ in range(n_sweeps):
+        for g in active_blocks:
             low, size = starts[g], starts[g + ONE] - starts[g]
             if lipschitz[g] <= 0.0:
                 continue
             for k in range(size):
-                slopes[k] = curvature * np.dot(columns[place_column[low + k]], residuals)
-            before, after = room[:size], moved[:size]
+                gradients[k] = curvature * np.dot(columns[coord_columns[low + k]], residuals)
+            block_unshrunk, block_shrunk = unshrunk[:size], shrunk[:size]
             while True:
                 for k in range(size):
-                    room[k] = w[low + k, 0] - slopes[k] / lipschitz[g]
-                prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
+                    unshrunk[k] = w[low + k, 0] - gradients[k] / lipschitz[g]
+                prox(
+                    penalty,
+                    block_unshrunk,
+                    1.0 / lipschitz[g],
+                    weights[g],
+                    l1_weights[g],
+                    block_shrunk,
+                )
                 square = 0.0
                 for k in range(size):
-                    room[k] = moved[k] - w[low + k, 0]
-                    square += room[k] * room[k]
+                    unshrunk[k] = shrunk[k] - w[low + k, 0]
+                    square += unshrunk[k] * unshrunk[k]
                 if square == 0.0:
                     break
-                bent = curvature * _push_block(table, low, size, before, push)
-                if not bent > STEEPER * lipschitz[g] * square:
+                change_curvature = curvature * _residual_change(
+                    design, low, size, block_unshrunk, change
+                )
+                if not change_curvature > MAX_CURVATURE_RATIO * lipschitz[g] * square:
                     for k in range(size):
-                        w[low + k, 0] = moved[k]
+                        w[low + k, 0] = shrunk[k]
                     for i in range(np.uint64(residuals.shape[0])):
-                        residuals[i] += push[i]
+                        residuals[i] += change[i]
                     break
-                lipschitz[g] = bent / square
+                lipschitz[g] = change_curvature / square
 
 
 @compiled
-def mean_curvatures(table, starts, lipschitz):
-    """Fill in the nan among `lipschitz` with the mean eigenvalue of the block's Gram matrix, from
-    the columns' lengths.
+def fill_mean_eigenvalues(design, starts, lipschitz):
+    """Replace nan in `lipschitz` by the mean eigenvalue of the block's Gram matrix, computed from
+    the norms of its columns.
     """
-    columns, place_column, means, curvature, _ = table
+    columns, coord_columns, means, curvature, _ = design
     rows = columns.shape[1]
     for g in range(np.uint64(lipschitz.shape[0])):
         if math.isnan(lipschitz[g]):
             lipschitz[g] = 0.0
-            for place in range(starts[g], starts[g + ONE]):
-                j = place_column[place]
+            for k in range(starts[g], starts[g + ONE]):
+                j = coord_columns[k]
                 square = np.dot(columns[j], columns[j]) - rows * means[j] * means[j]
                 lipschitz[g] += curvature * max(square, 0.0) / (starts[g + ONE] - starts[g])
 
 
 @compiled
-def slope_columns(table, gradient):
-    """Fill `slope` (places, 1) with that of dense columns."""
-    columns, place_column, _, curvature, residuals = table
-    for place in range(np.uint64(gradient.shape[0])):
-        gradient[place, 0] = curvature * np.dot(columns[place_column[place]], residuals)
+def dense_gradient(design, gradient):
+    """Fill `gradient` (coordinates, 1) for dense columns."""
+    columns, coord_columns, _, curvature, residuals = design
+    for k in range(np.uint64(gradient.shape[0])):
+        gradient[k, 0] = curvature * np.dot(columns[coord_columns[k]], residuals)
 
 
 @compiled
-def sweep_columns(table, shift, w, picks, blocks, penalty, turns):
-    """The same from sparse columns; residuals are kept up but for `shift`, which is returned."""
-    data, indices, indptr, place_column, curvature, means, residuals = table
+def sweep_sparse(design, shift, w, active_blocks, blocks, penalty, n_sweeps):
+    """Sweep over the blocks `active_blocks` with sparse columns, for one output; residuals stay
+    current but for `shift`, which is returned.
+    """
+    data, indices, indptr, coord_columns, curvature, means, residuals = design
     starts, weights, l1_weights, lipschitz = blocks
-    room, moved = np.empty(w.shape[0]), np.empty(w.shape[0])
-    mass = curvature.sum()
-    for _ in range(turns):
-        for g in picks:
+    unshrunk, shrunk = np.empty(w.shape[0]), np.empty(w.shape[0])
+    total_curvature = curvature.sum()
+    for _ in range(n_sweeps):
+        for g in active_blocks:
             low, size = starts[g], starts[g + ONE] - starts[g]
             if lipschitz[g] <= 0.0:
                 continue
             for k in range(size):
-                j, s = place_column[low + k], 0.0
+                j, gradient = coord_columns[low + k], 0.0
                 for i in range(indptr[j], indptr[j + ONE]):
-                    s += data[i] * curvature[indices[i]] * residuals[indices[i]]
-                room[k] = w[low + k, 0] - (s + shift * means[j] * mass) / lipschitz[g]
-            before, after = room[:size], moved[:size]
-            prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
+                    gradient += data[i] * curvature[indices[i]] * residuals[indices[i]]
+                unshrunk[k] = (
+                    w[low + k, 0] - (gradient + shift * means[j] * total_curvature) / lipschitz[g]
+                )
+            block_unshrunk, block_shrunk = unshrunk[:size], shrunk[:size]
+            prox(
+                penalty, block_unshrunk, 1.0 / lipschitz[g], weights[g], l1_weights[g], block_shrunk
+            )
             for k in range(size):
-                change = moved[k] - w[low + k, 0]
+                change = shrunk[k] - w[low + k, 0]
                 if change != 0.0:
-                    w[low + k, 0] = moved[k]
-                    j = place_column[low + k]
+                    w[low + k, 0] = shrunk[k]
+                    j = coord_columns[low + k]
                     for i in range(indptr[j], indptr[j + ONE]):
                         residuals[indices[i]] += data[i] * change
                     shift -= means[j] * change
@@ -209,18 +242,18 @@ def sweep_columns(table, shift, w, picks, blocks, penalty, turns):
 
 
 @compiled
-def bound_lipschitz(table, starts, lipschitz):
-    """Fill `lipschitz` with a bound of the largest eigenvalue of each block's Gram matrix: the
-    largest sum of a row's sizes.
+def bound_lipschitz(design, starts, lipschitz):
+    """Fill `lipschitz` with a bound of the largest eigenvalue of each block's Gram matrix: its
+    largest absolute row sum.
     """
-    data, indices, indptr, place_column, curvature, means, _ = table
-    mass = curvature.sum()
+    data, indices, indptr, coord_columns, curvature, means, _ = design
+    total_curvature = curvature.sum()
     for g in range(np.uint64(lipschitz.shape[0])):
         lipschitz[g] = 0.0
         for first in range(starts[g], starts[g + ONE]):
-            a, total = place_column[first], 0.0
+            a, total = coord_columns[first], 0.0
             for second in range(starts[g], starts[g + ONE]):
-                b, product = place_column[second], 0.0
+                b, product = coord_columns[second], 0.0
                 i, k = indptr[a], indptr[b]
                 while i < indptr[a + ONE] and k < indptr[b + ONE]:
                     if indices[i] == indices[k]:
@@ -230,5 +263,5 @@ def bound_lipschitz(table, starts, lipschitz):
                         i += ONE
                     else:
                         k += ONE
-                total += abs(product - means[a] * means[b] * mass)
+                total += abs(product - means[a] * means[b] * total_curvature)
             lipschitz[g] = max(lipschitz[g], total)

@@ -1,5 +1,5 @@
-"""Quadratic models of a loss on a working set: from a Gram matrix, from dense columns, or from
-sparse ones.
+"""Quadratic models of a loss on a working set: from a Gram matrix, from dense columns or from
+sparse columns.
 """
 
 import numpy as np
@@ -7,280 +7,300 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from tamis.solvers.path.inner.loop import (
     DenseColumns,
-    Priced,
     SparseColumns,
+    WeightedBlocks,
     bound_lipschitz,
-    mean_curvatures,
-    slope_columns,
-    sweep_columns,
+    dense_gradient,
+    fill_mean_eigenvalues,
     sweep_dense,
     sweep_gram,
+    sweep_sparse,
 )
 from tamis.solvers.path.loop import Blocks
 
-DIRECT = 1500  # most places of a Newton step at one go
-SLOW = 12  # turns between Newton steps by conjugate gradients, which cost as much as many sweeps
-TINY = 1e-14  # a block whose curvature is below this share of the largest has none
+MAX_DIRECT_COORDS = 1500  # coordinates of a Newton step by a Cholesky factor
+# Cycles between Newton steps by conjugate gradients, which cost as much as many sweeps.
+SPARSE_NEWTON_INTERVAL = 12
+MIN_CURVATURE_RATIO = 1e-14  # curvature of a block over the largest, below which it is rounding
 
 
-class GramStore:
-    """Gram matrix of the columns met so far, which grows, and Lipschitz constants of the groups
-    met, as far as sweeps over dense columns have found them; for curvatures of the rows that never
-    change.
+class GramCache:
+    """Gram matrix of the columns used so far, which grows, and Lipschitz constants of blocks that
+    sweeps over dense columns have found; for row curvatures that never change.
     """
 
     def __init__(self):
         self.columns, self.gram = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
         self.lipschitz: dict[int, float] = {}
 
-    def lipschitz_of(self, kept: np.ndarray) -> np.ndarray:
-        """Those of some groups, nan where they are not known."""
-        return np.array([self.lipschitz.get(g, np.nan) for g in kept.tolist()])
+    def get_lipschitz(self, block_indices: np.ndarray) -> np.ndarray:
+        """Return the Lipschitz constants of some blocks, nan where unknown."""
+        return np.array([self.lipschitz.get(g, np.nan) for g in block_indices.tolist()])
 
-    def learn(self, kept: np.ndarray, lipschitz: np.ndarray) -> None:
-        """Remember them."""
-        self.lipschitz.update(zip(kept.tolist(), lipschitz.tolist(), strict=True))
+    def update_lipschitz(self, block_indices: np.ndarray, lipschitz: np.ndarray) -> None:
+        """Store the Lipschitz constants of some blocks."""
+        self.lipschitz.update(zip(block_indices.tolist(), lipschitz.tolist(), strict=True))
 
-    def known(self, columns: np.ndarray) -> int:
-        """How many of some columns have been met."""
+    def count_known(self, columns: np.ndarray) -> int:
+        """Return how many of some columns are in the cache."""
         return int(np.isin(columns, self.columns).sum()) if len(self.columns) else 0
 
-    def get(self, design, curvature, columns: np.ndarray, most: int) -> np.ndarray:
-        """The part of some columns; what is known is forgotten when it is more than `most`."""
-        new = np.setdiff1d(columns, self.columns)
-        if len(self.columns) + len(new) > most and len(self.columns):
-            self.columns, self.gram, new = self.columns[:0], self.gram[:0, :0], columns
-        if len(new):
-            old, know = len(self.columns), np.concatenate([self.columns, new])
-            gram = np.empty((len(know), len(know)))
-            gram[:old, :old] = self.gram
-            gram[old:, old:] = design.gram(curvature, new, new)
-            if old:
-                gram[:old, old:] = design.gram(curvature, self.columns, new)
-                gram[old:, :old] = gram[:old, old:].T
-            self.columns, self.gram = know, gram
+    def get(self, design, curvature, columns: np.ndarray, max_columns: int) -> np.ndarray:
+        """Return the Gram matrix of some columns; the cache is emptied if it would exceed
+        `max_columns`.
+        """
+        new_columns = np.setdiff1d(columns, self.columns)
+        if len(self.columns) + len(new_columns) > max_columns and len(self.columns):
+            self.columns, self.gram, new_columns = self.columns[:0], self.gram[:0, :0], columns
+        if len(new_columns):
+            n_old, all_columns = len(self.columns), np.concatenate([self.columns, new_columns])
+            gram = np.empty((len(all_columns), len(all_columns)))
+            gram[:n_old, :n_old] = self.gram
+            gram[n_old:, n_old:] = design.gram(curvature, new_columns, new_columns)
+            if n_old:
+                gram[:n_old, n_old:] = design.gram(curvature, self.columns, new_columns)
+                gram[n_old:, :n_old] = gram[:n_old, n_old:].T
+            self.columns, self.gram = all_columns, gram
         order = np.argsort(self.columns)
-        at = order[np.searchsorted(self.columns, columns, sorter=order)]
-        return self.gram[np.ix_(at, at)]
+        positions = order[np.searchsorted(self.columns, columns, sorter=order)]
+        return self.gram[np.ix_(positions, positions)]
 
 
 class GramModel:
-    """0.5 w'Gw plus a linear part, by its slope at the present weights; any number of outputs that
-    share G.
+    """Quadratic model 0.5 w'Gw + c'w with an explicit Gram matrix G, in terms of its gradient at
+    the present w; several outputs share G.
     """
 
-    patience = 3  # turns before a Newton step, and between two of them
-    dear = False  # whether a sweep costs so much that it pays to foresee the last one
+    newton_interval = 3  # cycles between Newton steps
+    has_costly_sweeps = False  # whether it pays to predict which sweep is the last
 
-    def __init__(self, gram: np.ndarray, slope: np.ndarray, w: np.ndarray, blocks: Blocks):
-        self.gram, self.slope = gram, np.array(slope, order="C")
-        self.constant = self.slope - gram @ w
-        self.blocks = Priced(*parts_of(blocks), _block_lipschitz(blocks, gram))
+    def __init__(self, gram: np.ndarray, gradient: np.ndarray, w: np.ndarray, blocks: Blocks):
+        self.gram, self.gradient = gram, np.array(gradient, order="C")
+        self.constant = self.gradient - gram @ w
+        self.blocks = WeightedBlocks(*block_arrays(blocks), _block_lipschitz(blocks, gram))
 
-    def sweep(self, w, picks, penalty, turns: int) -> None:
-        """Sweeps over some blocks."""
-        sweep_gram(self.gram, self.slope, w, picks, self.blocks, penalty, turns)
+    def sweep(self, w, active_blocks, penalty, n_sweeps: int) -> None:
+        """Sweep over some blocks."""
+        sweep_gram(self.gram, self.gradient, w, active_blocks, self.blocks, penalty, n_sweeps)
 
-    def slopes(self) -> np.ndarray:
-        """Slopes of the places."""
-        return self.slope
+    def coef_gradient(self) -> np.ndarray:
+        """Return the gradient of the stacked coefficients."""
+        return self.gradient
 
     def state(self) -> np.ndarray:
-        """What changes with the weights, linearly."""
-        return self.slope.copy()
+        """Return a copy of what depends on the coefficients (linearly)."""
+        return self.gradient.copy()
 
     def restore(self, state: np.ndarray) -> None:
-        """Take a state back."""
-        self.slope[:] = state
+        """Restore a state."""
+        self.gradient[:] = state
 
     def value(self, w) -> float:
-        """The model's value, up to a constant."""
-        return 0.5 * float(((self.slope + self.constant) * w).sum())
+        """Return the value of the model, up to a constant."""
+        return 0.5 * float(((self.gradient + self.constant) * w).sum())
 
-    def solve(self, at, group, unit, across, along, gradient) -> np.ndarray | None:
-        """A Newton step of some places: their curvature, and that of the penalty, `across` a block
-        and `along` it.
+    def solve(
+        self, coords, coord_blocks, direction, hessian_across, hessian_along, rhs
+    ) -> np.ndarray | None:
+        """Return a Newton step of some coordinates, by a Cholesky factor of their Hessian plus that
+        of the penalty (`hessian_across` and `hessian_along` the direction of a block); None if it
+        is too large or singular.
         """
-        if len(at) > DIRECT:
+        if len(coords) > MAX_DIRECT_COORDS:
             return None
-        hessian = self.gram[np.ix_(at, at)]
-        hessian -= np.where(group[:, None] == group, ((across - along) * unit)[:, None] * unit, 0.0)
-        hessian[np.diag_indices_from(hessian)] += across
+        hessian = self.gram[np.ix_(coords, coords)]
+        along = ((hessian_across - hessian_along) * direction)[:, None] * direction
+        hessian -= np.where(coord_blocks[:, None] == coord_blocks, along, 0.0)
+        hessian[np.diag_indices_from(hessian)] += hessian_across
         try:
             factor = cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
-            return cho_solve(factor, gradient, check_finite=False)
+            return cho_solve(factor, rhs, check_finite=False)
         except LinAlgError:
             return None
 
-    def image(self, at: np.ndarray, change: np.ndarray):
-        """What a change of some places does, and its curvature along itself."""
-        push = self.gram[:, at] @ change
-        return push, float(change @ push[at])
+    def change_effect(self, coords: np.ndarray, change: np.ndarray):
+        """Return the change of the gradient by a change of some coordinates, and the curvature
+        along it.
+        """
+        gradient_change = self.gram[:, coords] @ change
+        return gradient_change, float(change @ gradient_change[coords])
 
-    def move(self, image) -> None:
-        """Take the change."""
-        self.slope[:, 0] += image
+    def apply_change(self, gradient_change) -> None:
+        """Apply the change of the gradient."""
+        self.gradient[:, 0] += gradient_change
 
-    def hessian(self, at: np.ndarray):
-        """The curvature of some places: a function that multiplies by it."""
-        small = self.gram[np.ix_(at, at)]
-        return lambda v: small @ v
+    def hessian_operator(self, coords: np.ndarray):
+        """Return a function that multiplies by the Hessian of some coordinates."""
+        gram = self.gram[np.ix_(coords, coords)]
+        return lambda v: gram @ v
 
 
 class DenseModel:
-    """The same from dense columns, rows of `columns` that `at` names, less their `means`, every row
-    of one curvature.
+    """Quadratic model from dense columns, rows of `columns` less their `means`, in terms of the
+    residuals; all rows have one curvature.
     """
 
-    patience, dear = SLOW, True
+    newton_interval, has_costly_sweeps = SPARSE_NEWTON_INTERVAL, True
 
     def __init__(
         self,
         columns,
-        at: np.ndarray,
+        coord_columns: np.ndarray,
         means: np.ndarray,
         curvature: float,
-        rest: np.ndarray,
+        residuals: np.ndarray,
         blocks: Blocks,
         lipschitz: np.ndarray | None = None,
     ):
-        self.columns, self.at, self.means = columns, at, means
-        self.curvature, self.rest = curvature, rest
-        self.table = DenseColumns(columns, at.astype(np.uint64), means, curvature, rest)
+        self.columns, self.coord_columns, self.means = columns, coord_columns, means
+        self.curvature, self.residuals = curvature, residuals
+        self.loop_design = DenseColumns(
+            columns, coord_columns.astype(np.uint64), means, curvature, residuals
+        )
         lipschitz = np.full(blocks.n_groups, np.nan) if lipschitz is None else lipschitz
-        mean_curvatures(self.table, blocks.starts, lipschitz)
-        self.blocks = Priced(*parts_of(blocks), _not_tiny(lipschitz))
+        fill_mean_eigenvalues(self.loop_design, blocks.starts, lipschitz)
+        self.blocks = WeightedBlocks(*block_arrays(blocks), _drop_negligible(lipschitz))
 
-    def sweep(self, w, picks, penalty, turns: int) -> None:
-        """Sweeps over some blocks."""
-        sweep_dense(self.table, w, picks, self.blocks, penalty, turns)
+    def sweep(self, w, active_blocks, penalty, n_sweeps: int) -> None:
+        """Sweep over some blocks."""
+        sweep_dense(self.loop_design, w, active_blocks, self.blocks, penalty, n_sweeps)
 
-    def slopes(self) -> np.ndarray:
-        """Slopes of the places."""
-        slope = np.empty((len(self.at), 1))
-        slope_columns(self.table, slope)
-        return slope
+    def coef_gradient(self) -> np.ndarray:
+        """Return the gradient of the stacked coefficients."""
+        gradient = np.empty((len(self.coord_columns), 1))
+        dense_gradient(self.loop_design, gradient)
+        return gradient
 
     def state(self) -> np.ndarray:
-        """What changes with the weights, linearly."""
-        return self.rest.copy()
+        """Return a copy of what depends on the coefficients (linearly)."""
+        return self.residuals.copy()
 
     def restore(self, state: np.ndarray) -> None:
-        """Take a state back."""
-        self.rest[:] = state
+        """Restore a state."""
+        self.residuals[:] = state
 
     def value(self, w) -> float:
-        """The model's value, up to a constant."""
-        return 0.5 * self.curvature * float(self.rest @ self.rest)
+        """Return the value of the model, up to a constant."""
+        return 0.5 * self.curvature * float(self.residuals @ self.residuals)
 
-    def solve(self, at, group, unit, across, along, gradient) -> None:
-        """No Newton step at one go: there are more places than rows."""
+    def solve(self, coords, coord_blocks, direction, hessian_across, hessian_along, rhs) -> None:
+        """Return None: there is no Gram matrix to factorize."""
 
-    def image(self, at, change):
-        """What a change of some places does, and its curvature along itself."""
-        push = change @ self.columns[self.at[at]] - change @ self.means[self.at[at]]
-        return push, self.curvature * float(push @ push)
+    def change_effect(self, coords, change):
+        """Return the change of the residuals by a change of some coordinates, and the curvature
+        along it.
+        """
+        columns = self.coord_columns[coords]
+        residual_change = change @ self.columns[columns] - change @ self.means[columns]
+        return residual_change, self.curvature * float(residual_change @ residual_change)
 
-    def move(self, image) -> None:
-        """Take the change."""
-        self.rest += image
+    def apply_change(self, residual_change) -> None:
+        """Apply the change of the residuals."""
+        self.residuals += residual_change
 
-    def hessian(self, at):
-        """The curvature of some places: a function that multiplies by it."""
-        small, means = self.columns[self.at[at]], self.means[self.at[at]]
+    def hessian_operator(self, coords):
+        """Return a function that multiplies by the Hessian of some coordinates."""
+        columns = self.coord_columns[coords]
+        X, means = self.columns[columns], self.means[columns]
 
         def multiply(v):
-            push = v @ small - v @ means
-            return self.curvature * (small @ push - means * push.sum())
+            scores = v @ X - v @ means
+            return self.curvature * (X @ scores - means * scores.sum())
 
         return multiply
 
 
 class SparseModel:
-    """The same from sparse columns, centred by a number beside the residuals."""
+    """Quadratic model from sparse columns, in terms of the residuals and a shift of all residuals,
+    which centres the columns.
+    """
 
-    patience, dear = SLOW, False
+    newton_interval, has_costly_sweeps = SPARSE_NEWTON_INTERVAL, False
 
-    def __init__(self, X, curvature, centred: bool, rest: np.ndarray, blocks: Blocks):
+    def __init__(self, X, curvature, centred: bool, residuals: np.ndarray, blocks: Blocks):
         self.X, self.members, self.shift = X, blocks.members, 0.0
-        self.curvature, self.rest = curvature, rest
+        self.curvature, self.residuals = curvature, residuals
         arrays = (X.data, X.indices.astype(np.uint32), X.indptr.astype(np.uint64))
         self.means = np.zeros(X.shape[1])
         if centred:
             self.means = np.asarray(X.T @ curvature).ravel() / curvature.sum()
-        self.table = SparseColumns(*arrays, self.members, curvature, self.means, rest)
-        self.blocks = Priced(*parts_of(blocks), np.empty(blocks.n_groups))
-        bound_lipschitz(self.table, self.blocks.starts, self.blocks.lipschitz)
+        self.loop_design = SparseColumns(*arrays, self.members, curvature, self.means, residuals)
+        self.blocks = WeightedBlocks(*block_arrays(blocks), np.empty(blocks.n_groups))
+        bound_lipschitz(self.loop_design, self.blocks.starts, self.blocks.lipschitz)
 
-    def sweep(self, w, picks, penalty, turns: int) -> None:
-        """Sweeps over some blocks."""
-        given = (w, picks, self.blocks, penalty, turns)
-        self.shift = sweep_columns(self.table, self.shift, *given)
+    def sweep(self, w, active_blocks, penalty, n_sweeps: int) -> None:
+        """Sweep over some blocks."""
+        loop_args = (w, active_blocks, self.blocks, penalty, n_sweeps)
+        self.shift = sweep_sparse(self.loop_design, self.shift, *loop_args)
 
-    def slopes(self) -> np.ndarray:
-        """Slopes of the places."""
-        slopes = self._gradient(self.curvature * (self.rest + self.shift))
-        return slopes[self.members.astype(np.int64)][:, None]
+    def coef_gradient(self) -> np.ndarray:
+        """Return the gradient of the stacked coefficients."""
+        column_gradient = self._gradient(self.curvature * (self.residuals + self.shift))
+        return column_gradient[self.members.astype(np.int64)][:, None]
 
     def state(self) -> np.ndarray:
-        """What changes with the weights, linearly."""
-        return np.append(self.rest, self.shift)
+        """Return a copy of what depends on the coefficients (linearly)."""
+        return np.append(self.residuals, self.shift)
 
     def restore(self, state: np.ndarray) -> None:
-        """Take a state back."""
-        self.rest[:], self.shift = state[:-1], float(state[-1])
+        """Restore a state."""
+        self.residuals[:], self.shift = state[:-1], float(state[-1])
 
     def value(self, w) -> float:
-        """The model's value, up to a constant."""
-        return 0.5 * float(self.curvature @ (self.rest + self.shift) ** 2)
+        """Return the value of the model, up to a constant."""
+        return 0.5 * float(self.curvature @ (self.residuals + self.shift) ** 2)
 
-    def solve(self, at, group, unit, across, along, gradient) -> None:
-        """No Newton step at one go: sparse columns have no Gram matrix."""
+    def solve(self, coords, coord_blocks, direction, hessian_across, hessian_along, rhs) -> None:
+        """Return None: there is no Gram matrix to factorize."""
 
     def _gradient(self, residuals) -> np.ndarray:
         return np.asarray(self.X.T @ residuals).ravel() - self.means * residuals.sum()
 
-    def image(self, at, change):
-        """What a change of some places does, and its curvature along itself."""
-        columns = self.members[at].astype(np.int64)
-        push = np.asarray(self.X[:, columns] @ change).ravel() - self.means[columns] @ change
-        return push, float(self.curvature @ push**2)
+    def change_effect(self, coords, change):
+        """Return the change of the residuals by a change of some coordinates, and the curvature
+        along it.
+        """
+        columns = self.members[coords].astype(np.int64)
+        residual_change = (
+            np.asarray(self.X[:, columns] @ change).ravel() - self.means[columns] @ change
+        )
+        return residual_change, float(self.curvature @ residual_change**2)
 
-    def move(self, image) -> None:
-        """Take the change."""
-        self.rest += image
+    def apply_change(self, residual_change) -> None:
+        """Apply the change of the residuals."""
+        self.residuals += residual_change
 
-    def hessian(self, at):
-        """The curvature of some places: a function that multiplies by it."""
-        columns = self.members[at].astype(np.int64)
+    def hessian_operator(self, coords):
+        """Return a function that multiplies by the Hessian of some coordinates."""
+        columns = self.members[coords].astype(np.int64)
         X, means = self.X[:, columns], self.means[columns]
 
         def multiply(v):
-            bent = self.curvature * (X @ v - means @ v)
-            return X.T @ bent - means * bent.sum()
+            weighted = self.curvature * (X @ v - means @ v)
+            return X.T @ weighted - means * weighted.sum()
 
         return multiply
 
 
-def parts_of(blocks: Blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The three arrays that loops over blocks take."""
+def block_arrays(blocks: Blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the three arrays that loops over blocks take."""
     return blocks.starts, blocks.weights, blocks.l1_weights
 
 
 def _block_lipschitz(blocks: Blocks, gram: np.ndarray) -> np.ndarray:
-    """Largest eigenvalue of each block's Gram matrix, blocks of one size together."""
+    """Return the largest eigenvalue of each block's Gram matrix; blocks of one size are batched."""
     starts = blocks.starts.astype(np.int64)
     sizes, lipschitz = np.diff(starts), np.zeros(blocks.n_groups)
     for size in np.unique(sizes):
-        mine = np.flatnonzero(sizes == size)
-        for few in np.array_split(mine, max(1, len(mine) * size // 4096)):
-            at = starts[few][:, None] + np.arange(size)
-            parts = gram[at[:, :, None], at[:, None, :]]
-            lipschitz[few] = np.linalg.eigvalsh(parts)[:, -1]
-    return _not_tiny(lipschitz) * (1.0 + 1e-12)
+        same_size = np.flatnonzero(sizes == size)
+        for chunk in np.array_split(same_size, max(1, len(same_size) * size // 4096)):
+            coords = starts[chunk][:, None] + np.arange(size)
+            grams = gram[coords[:, :, None], coords[:, None, :]]
+            lipschitz[chunk] = np.linalg.eigvalsh(grams)[:, -1]
+    return _drop_negligible(lipschitz) * (1.0 + 1e-12)
 
 
-def _not_tiny(lipschitz: np.ndarray) -> np.ndarray:
-    """Lipschitz constants, 0 where they are lost beside the largest."""
-    least = TINY * max(lipschitz.max(initial=0.0), 1e-300)
-    return np.where(lipschitz > least, lipschitz, 0.0)
+def _drop_negligible(lipschitz: np.ndarray) -> np.ndarray:
+    """Return Lipschitz constants, with 0 for those that are rounding of the largest."""
+    min_lipschitz = MIN_CURVATURE_RATIO * max(lipschitz.max(initial=0.0), 1e-300)
+    return np.where(lipschitz > min_lipschitz, lipschitz, 0.0)

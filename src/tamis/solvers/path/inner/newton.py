@@ -1,202 +1,267 @@
-"""Proximal Newton steps on a working set: one quadratic model for the squared loss, a new one a
-step for others.
+"""Proximal Newton on a working set: one quadratic model for the squared loss, a new model at each
+step for other losses.
 """
 
 from itertools import combinations_with_replacement
 
 import numpy as np
 
-from tamis.solvers.path.inner.models import DenseModel, GramModel, SparseModel, parts_of
+from tamis.solvers.path.inner.models import DenseModel, GramModel, SparseModel, block_arrays
 from tamis.solvers.path.inner.quadratic import solve_quadratic
 from tamis.solvers.path.loop import Blocks, distance_blocks, value_blocks
 
-LARGEST = 4000  # places above which no Gram matrix is made
-# the same for places times outputs with curvatures of their own, where it costs as much as many
-# steps of FISTA
-JOINT = 600
-MOST_KNOWN = 6000  # columns whose Gram matrix is kept
-STEPS, TURNS = 50, 400  # most Newton steps, and turns of sweeps in each
-HALVINGS = 21  # of a Newton step: as many make a millionth of it
-# of the distance wanted: with the Gram matrix of the loss itself the rest of the way costs next to
-# nothing
-CHEAP = 1e-4
-DEAR = 130  # columns whose Gram matrix costs as much as one turn of sweeps over them
+MAX_GRAM_COORDS = 4000  # coordinates up to which a Gram matrix is computed
+# The same for coordinates times outputs whose curvatures differ; more cost as much as many
+# iterations of FISTA.
+MAX_JOINT_COORDS = 600
+MAX_CACHED_COLUMNS = 6000  # columns whose Gram matrix is cached
+MAX_NEWTON_STEPS, MAX_SWEEP_CYCLES = 50, 400  # steps, and cycles of sweeps in each
+MAX_HALVINGS = 21  # halvings of a Newton step, down to a millionth of it
+# Tolerance with the Gram matrix of a quadratic loss over the requested one: more digits are cheap.
+EXACT_TOL_RATIO = 1e-4
+COLUMNS_PER_CYCLE = 130  # columns whose Gram matrix costs as much as one cycle of sweeps
 
 
-def newton(
+def proximal_newton(
     problem,
-    part: Blocks,
+    set_blocks: Blocks,
     columns: np.ndarray,
-    kept: np.ndarray,
+    block_indices: np.ndarray,
     penalty,
     w,
     bias,
-    enough: float,
+    tol: float,
     scores,
-    slope,
+    w_gradient,
 ):
-    """Weights of the places, intercepts and scores that minimise the problem of some groups, from
-    weights of that scores and slope.
+    """Return the stacked coefficients, intercepts and scores that minimise the problem over some
+    blocks, from a point with these scores and this stacked gradient.
     """
     design, smooth = problem.design, problem.smooth
-    parts, many = parts_of(part), np.uint64(w.shape[1])
-    # one step, with no need of a copy of the columns
-    whole = smooth.quadratic and design.one_table
-    picked = design if whole else design.picked(columns)
-    for step in range(STEPS):
+    arrays, n_outputs = block_arrays(set_blocks), np.uint64(w.shape[1])
+    # A single step needs no copy of the columns.
+    uses_full_design = smooth.is_quadratic and design.shares_rows
+    set_design = design if uses_full_design else design.select_columns(columns)
+    for step in range(MAX_NEWTON_STEPS):
         if step:
-            slope = part.stacked(picked.slopes(smooth.weights[:, None] * smooth.gradient(scores)))
-        flat = np.ascontiguousarray(slope).ravel()
-        distance = distance_blocks(w.ravel(), flat, *parts, penalty, many)
-        if distance <= enough:
-            break
-        aim = enough
-        if not smooth.quadratic:
-            aim = max(0.5 * enough, (0.1 if step == 0 else 0.01) * distance)
-        moved, push = w.copy(), None
-        if shares_gram(problem):
-            push = _solve_shared(
-                problem, picked, part, columns, kept, penalty, moved, slope, scores, aim
+            w_gradient = set_blocks.stacked(
+                set_design.coef_gradient(smooth.weights[:, None] * smooth.gradient(scores))
             )
-        else:  # outputs with curvatures of their own: every output of a place is a place
-            everywhere = np.arange(w.size, dtype=np.uint64)
-            wide = part._replace(starts=part.starts * many, members=everywhere)
-            gram = _joint_gram(problem, picked, part, scores)
-            model = GramModel(gram, slope.reshape(-1, 1), w.reshape(-1, 1), wide)
-            close = CHEAP * aim if smooth.quadratic else aim
-            solve_quadratic(model, moved.reshape(-1, 1), wide, penalty, close)
-        before = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
-        change = moved - w
-        if push is None:
-            of_columns = part.gathered(change)
-            if whole:
-                of_columns = _spread(of_columns, columns, len(design.means))
-            push = picked.scores(of_columns)
-        for length in 0.5 ** np.arange(HALVINGS):
-            trial = w + length * change if length < 1.0 else moved
-            lifted, reached = bias, scores + length * push
+        flat_gradient = np.ascontiguousarray(w_gradient).ravel()
+        distance = distance_blocks(w.ravel(), flat_gradient, *arrays, penalty, n_outputs)
+        if distance <= tol:
+            break
+        model_tol = tol
+        if not smooth.is_quadratic:
+            model_tol = max(0.5 * tol, (0.1 if step == 0 else 0.01) * distance)
+        new_w, score_change = w.copy(), None
+        if shares_gram(problem):
+            score_change = _solve_shared(
+                problem,
+                set_design,
+                set_blocks,
+                columns,
+                block_indices,
+                penalty,
+                new_w,
+                w_gradient,
+                scores,
+                model_tol,
+            )
+        else:  # outputs have different curvatures: each becomes a coordinate of one model
+            all_coords = np.arange(w.size, dtype=np.uint64)
+            coord_blocks = set_blocks._replace(
+                starts=set_blocks.starts * n_outputs, members=all_coords
+            )
+            gram = _joint_gram(problem, set_design, set_blocks, scores)
+            model = GramModel(gram, w_gradient.reshape(-1, 1), w.reshape(-1, 1), coord_blocks)
+            solver_tol = EXACT_TOL_RATIO * model_tol if smooth.is_quadratic else model_tol
+            solve_quadratic(model, new_w.reshape(-1, 1), coord_blocks, penalty, solver_tol)
+        objective = smooth.value(scores) + value_blocks(w.ravel(), *arrays, penalty, n_outputs)
+        change = new_w - w
+        if score_change is None:
+            coef_change = set_blocks.gathered(change)
+            if uses_full_design:
+                coef_change = _embed_columns(coef_change, columns, len(design.means))
+            score_change = set_design.scores(coef_change)
+        for length in 0.5 ** np.arange(MAX_HALVINGS):
+            trial = w + length * change if length < 1.0 else new_w
+            new_bias, new_scores = bias, scores + length * score_change
             if problem.fit_intercept:
-                lifted, reached = smooth.center(design, reached, bias)
-            after = smooth.value(reached) + value_blocks(trial.ravel(), *parts, penalty, many)
-            if after <= before + 1e-14 * abs(before):
+                new_bias, new_scores = smooth.center(design, new_scores, bias)
+            new_objective = smooth.value(new_scores) + value_blocks(
+                trial.ravel(), *arrays, penalty, n_outputs
+            )
+            if new_objective <= objective + 1e-14 * abs(objective):
                 break
-        w, bias, scores = trial, lifted, reached
-        if smooth.quadratic or before - after <= 1e-15 * abs(before):
+        w, bias, scores = trial, new_bias, new_scores
+        if smooth.is_quadratic or objective - new_objective <= 1e-15 * abs(objective):
             break
     return w, bias, scores
 
 
-def _spread(w: np.ndarray, columns: np.ndarray, many: int) -> np.ndarray:
-    """Weights of some columns among those of all."""
-    whole = np.zeros((many, w.shape[1]))
-    whole[columns] = w
-    return whole
+def _embed_columns(w: np.ndarray, columns: np.ndarray, n_columns: int) -> np.ndarray:
+    """Return coefficients of some columns as coefficients of all columns."""
+    embedded = np.zeros((n_columns, w.shape[1]))
+    embedded[columns] = w
+    return embedded
 
 
 def _solve_shared(
-    problem, picked, part: Blocks, columns, kept, penalty, w, slope, scores, aim: float
+    problem,
+    set_design,
+    set_blocks: Blocks,
+    columns,
+    block_indices,
+    penalty,
+    w,
+    w_gradient,
+    scores,
+    tol: float,
 ) -> np.ndarray | None:
-    """Minimise in place the quadratic model at the scores, by the kind that sweeps fastest; how the
-    scores change, where that is known.
+    """Minimise the quadratic model at the scores in place, with the representation that sweeps
+    fastest; return the change of the scores, or None if it is not known.
 
-    Where a Gram matrix is worth having but dear, sweeps over the columns come first, for as long as
-    it would take to make one: columns that are nearly orthogonal need only a few.
+    Where a Gram matrix pays but is expensive, sweeps over the columns come first, for about as long
+    as the Gram matrix would take: nearly orthogonal columns need only a few.
     """
-    smooth, design, many = problem.smooth, problem.design, len(part.members)
-    curvature, alone = smooth.curvature(scores, 0, 0), slope.shape[1] == 1
-    if alone and design.sparse:
-        table = picked.X if picked is not design else design.X[:, columns]
-        if many > LARGEST or 3 * table.nnz < many * many:
-            rest = _over(smooth.weights * smooth.gradient(scores)[:, 0], curvature)
-            sparse = SparseModel(table, curvature, design.centred, rest, part)
-            solve_quadratic(sparse, w, part, penalty, aim)
+    smooth, design, n_coords = problem.smooth, problem.design, len(set_blocks.members)
+    curvature, has_one_output = smooth.curvature(scores, 0, 0), w_gradient.shape[1] == 1
+    if has_one_output and design.sparse:
+        columns_csc = set_design.X if set_design is not design else design.X[:, columns]
+        if n_coords > MAX_GRAM_COORDS or 3 * columns_csc.nnz < n_coords * n_coords:
+            residuals = _divide_by_curvature(
+                smooth.weights * smooth.gradient(scores)[:, 0], curvature
+            )
+            sparse = SparseModel(columns_csc, curvature, design.centred, residuals, set_blocks)
+            solve_quadratic(sparse, w, set_blocks, penalty, tol)
             return None
-    store = problem.store
-    if alone and not design.sparse:
-        no_gram = many > LARGEST or design.n_rows < many
-        in_place = picked is design and design.by_columns
-        turns = TURNS if no_gram else _sweeps_first(store, columns) if in_place else 0
-        if turns:
-            known = store.lipschitz_of(kept) if smooth.quadratic else None
-            model = _dense_model(problem, picked, part, columns, curvature, scores, known)
-            before = model.state()
-            solved = solve_quadratic(model, w, part, penalty, aim, turns)
-            if known is not None:
-                store.learn(kept, np.maximum(known, model.blocks.lipschitz))
-            if solved or no_gram:
-                return (model.rest - before)[:, None] if in_place else None
-            slope = model.slopes()
-    everywhere, members = np.arange(len(columns)), part.members.astype(np.int64)
-    if smooth.quadratic:
-        gram = store.get(design, curvature, columns, MOST_KNOWN)
+    gram_cache = problem.gram_cache
+    if has_one_output and not design.sparse:
+        needs_no_gram = n_coords > MAX_GRAM_COORDS or design.n_rows < n_coords
+        reads_in_place = set_design is design and design.has_contiguous_columns
+        max_cycles = (
+            MAX_SWEEP_CYCLES
+            if needs_no_gram
+            else _cycles_before_gram(gram_cache, columns)
+            if reads_in_place
+            else 0
+        )
+        if max_cycles:
+            known_lipschitz = (
+                gram_cache.get_lipschitz(block_indices) if smooth.is_quadratic else None
+            )
+            model = _dense_model(
+                problem, set_design, set_blocks, columns, curvature, scores, known_lipschitz
+            )
+            old_residuals = model.state()
+            solved = solve_quadratic(model, w, set_blocks, penalty, tol, max_cycles)
+            if known_lipschitz is not None:
+                gram_cache.update_lipschitz(
+                    block_indices, np.maximum(known_lipschitz, model.blocks.lipschitz)
+                )
+            if solved or needs_no_gram:
+                return (model.residuals - old_residuals)[:, None] if reads_in_place else None
+            w_gradient = model.coef_gradient()
+    all_columns, members = np.arange(len(columns)), set_blocks.members.astype(np.int64)
+    if smooth.is_quadratic:
+        gram = gram_cache.get(design, curvature, columns, MAX_CACHED_COLUMNS)
     else:
-        gram = picked.gram(curvature, everywhere, everywhere)
-    if len(members) != len(columns) or (members != everywhere).any():
+        gram = set_design.gram(curvature, all_columns, all_columns)
+    if len(members) != len(columns) or (members != all_columns).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
-    exact = GramModel(gram, slope, w, part)
-    solve_quadratic(exact, w, part, penalty, CHEAP * aim if smooth.quadratic else aim)
+    gram_model = GramModel(gram, w_gradient, w, set_blocks)
+    solve_quadratic(
+        gram_model, w, set_blocks, penalty, EXACT_TOL_RATIO * tol if smooth.is_quadratic else tol
+    )
     return None
 
 
-def _sweeps_first(store, columns: np.ndarray) -> int:
-    """Turns of sweeps that cost about as much as what is missing of the Gram matrix."""
-    known = store.known(columns)
-    return (len(columns) ** 2 - known**2) // (DEAR * len(columns))
+def _cycles_before_gram(gram_cache, columns: np.ndarray) -> int:
+    """Return the number of cycles of sweeps that cost about as much as the missing part of the Gram
+    matrix.
+    """
+    n_known = gram_cache.count_known(columns)
+    return (len(columns) ** 2 - n_known**2) // (COLUMNS_PER_CYCLE * len(columns))
 
 
-def _dense_model(problem, picked, part: Blocks, columns, curvature, scores, known) -> DenseModel:
-    """The columns in place where the table allows it, else a copy of them, centred and scaled by
-    the root of the curvature.
+def _dense_model(
+    problem, set_design, set_blocks: Blocks, columns, curvature, scores, lipschitz
+) -> DenseModel:
+    """Return a model of the columns in place if the design allows it, else of a copy of them,
+    centred and scaled by the root of the curvature.
     """
     smooth, design = problem.smooth, problem.design
-    residuals, members = (
-        smooth.weights * smooth.gradient(scores)[:, 0],
-        part.members.astype(np.int64),
-    )
-    if picked is design and design.by_columns:
-        rest, at = residuals / curvature[0], columns[members]
-        return DenseModel(design.X.T, at, design.means, float(curvature[0]), rest, part, known)
+    weighted_gradients = smooth.weights * smooth.gradient(scores)[:, 0]
+    members = set_blocks.members.astype(np.int64)
+    if set_design is design and design.has_contiguous_columns:
+        scaled_residuals, coord_columns = weighted_gradients / curvature[0], columns[members]
+        return DenseModel(
+            design.X.T,
+            coord_columns,
+            design.means,
+            float(curvature[0]),
+            scaled_residuals,
+            set_blocks,
+            lipschitz,
+        )
     root = np.sqrt(curvature)
-    table = picked.X if picked is not design else design.X[:, columns]
-    rows = np.ascontiguousarray(table.T)[members]
+    columns_array = set_design.X if set_design is not design else design.X[:, columns]
+    weighted_columns = np.ascontiguousarray(columns_array.T)[members]
     if design.centred:
-        rows -= (rows @ curvature)[:, None] / curvature.sum()
-    rows *= root
-    at, none = np.arange(len(members)), np.zeros(len(members))
-    return DenseModel(rows, at, none, 1.0, _over(residuals, root), part, known)
+        weighted_columns -= (weighted_columns @ curvature)[:, None] / curvature.sum()
+    weighted_columns *= root
+    coord_columns, zero_means = np.arange(len(members)), np.zeros(len(members))
+    return DenseModel(
+        weighted_columns,
+        coord_columns,
+        zero_means,
+        1.0,
+        _divide_by_curvature(weighted_gradients, root),
+        set_blocks,
+        lipschitz,
+    )
 
 
 def shares_gram(problem) -> bool:
-    """Whether all outputs have one Gram matrix."""
+    """Return whether all outputs have the same Gram matrix."""
     design = problem.design
-    return design.one_table and (design.outputs == 1 or problem.smooth.quadratic)
+    return design.shares_rows and (design.outputs == 1 or problem.smooth.is_quadratic)
 
 
-def _joint_gram(problem, picked, part: Blocks, scores) -> np.ndarray:
-    """Second derivatives by the outputs of all places, with the intercepts at their best."""
-    outputs, members = picked.outputs, part.members.astype(np.int64)
-    gram, level = np.zeros((len(members), outputs) * 2), np.zeros((outputs, outputs))
-    cross = np.zeros((len(members), outputs, outputs))
-    everywhere = np.arange(len(picked.means))
-    for table, rows, start in picked.shares():
-        for first, second in combinations_with_replacement(range(table.outputs), 2):
+def _joint_gram(problem, set_design, set_blocks: Blocks, scores) -> np.ndarray:
+    """Return the Hessian of all coordinates and outputs together, with the intercepts
+    eliminated.
+    """
+    outputs, members = set_design.outputs, set_blocks.members.astype(np.int64)
+    gram, intercept_hessian = np.zeros((len(members), outputs) * 2), np.zeros((outputs, outputs))
+    cross_hessian = np.zeros((len(members), outputs, outputs))
+    all_columns = np.arange(len(set_design.means))
+    for task_design, rows, start in set_design.task_designs():
+        for first, second in combinations_with_replacement(range(task_design.outputs), 2):
             curvature = problem.smooth.curvature(scores, first, second)
             if curvature is None:
                 continue
-            product, sums = table.products(curvature[rows], everywhere, everywhere)
+            products, weighted_sums = task_design.weighted_products(
+                curvature[rows], all_columns, all_columns
+            )
             a, b = start + first, start + second
-            gram[:, a, :, b] = gram[:, b, :, a] = product[np.ix_(members, members)]
-            cross[:, a, b] = cross[:, b, a] = sums[0][members]
-            level[a, b] = level[b, a] = curvature[rows].sum()
+            gram[:, a, :, b] = gram[:, b, :, a] = products[np.ix_(members, members)]
+            cross_hessian[:, a, b] = cross_hessian[:, b, a] = weighted_sums[0][members]
+            intercept_hessian[a, b] = intercept_hessian[b, a] = curvature[rows].sum()
     gram = gram.reshape(len(members) * outputs, -1)
-    cross = cross.reshape(len(members) * outputs, outputs)
+    cross_hessian = cross_hessian.reshape(len(members) * outputs, outputs)
     if problem.fit_intercept:
-        gram -= cross @ np.linalg.pinv(level, rcond=1e-12, hermitian=True) @ cross.T
-    # Classes may be shifted together: a direction without curvature.
+        gram -= (
+            cross_hessian
+            @ np.linalg.pinv(intercept_hessian, rcond=1e-12, hermitian=True)
+            @ cross_hessian.T
+        )
+    # A shift of all classes together has no curvature.
     gram[np.diag_indices_from(gram)] *= 1.0 + 1e-9
     return gram
 
 
-def _over(residuals, curvature) -> np.ndarray:
-    """Residuals over loads; rows of weight 0 have neither."""
+def _divide_by_curvature(residuals, curvature) -> np.ndarray:
+    """Return residuals over curvatures; rows of weight 0 have residual 0."""
     return residuals / np.where(curvature > 0.0, curvature, 1.0)

@@ -1,4 +1,4 @@
-"""What models of several tasks take and answer: fit, predictions and scores by task."""
+"""Mixins of multi-task models: fit, predict and score with the task of each row."""
 
 from typing import ClassVar
 
@@ -7,12 +7,12 @@ from sklearn.utils.metaestimators import available_if
 
 from tamis.base.estimators.classifier import gives_probabilities, targets_of
 from tamis.base.estimators.explaining import Predictor
-from tamis.methods.multitask.labels import TaskTargets, take_labels
+from tamis.methods.multitask.task_targets import TaskTargets, validate_task_labels
 from tamis.system.schema import early, part
 from tamis.system.threads import locked
 
 
-class ByTask(Predictor):
+class TaskModel(Predictor):
     """Models of several tasks."""
 
     _contents: ClassVar[dict] = {
@@ -21,12 +21,12 @@ class ByTask(Predictor):
 
     @property
     def tasks_(self):
-        """Labels of the tasks, in the order in which they came."""
+        """Labels of the tasks in the order of their first rows."""
         return targets_of(self, "tasks_").tasks
 
     def explain(self, X, task=None):
-        """Say where the scores of the rows come from, each by its task: the intercept, and what
-        each kept feature adds.
+        """Return the contributions to the scores of the rows, each by its task: the intercept, and
+        what each selected feature adds.
 
         Parameters
         ----------
@@ -39,13 +39,13 @@ class ByTask(Predictor):
         -------
         explanations : Explanations
             ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
-            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
+            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` describe row i.
         """
         return self._explained(X, task)
 
 
-class ClassesByTask(ByTask):
-    """Classifiers of several tasks."""
+class TaskClassifierMixin(TaskModel):
+    """Mixin of classifiers of several tasks."""
 
     @locked
     def fit(self, X, y, task=None, sample_weight=None):
@@ -66,10 +66,10 @@ class ClassesByTask(ByTask):
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task))
+        return self._fit(X, y, sample_weight, task=validate_task_labels(task))
 
     def score(self, X, y, task=None, sample_weight=None):
-        """Share of right classes.
+        """Return the accuracy.
 
         Parameters
         ----------
@@ -162,8 +162,8 @@ class ClassesByTask(ByTask):
             return np.log(self.predict_proba(X, task))
 
 
-class NumbersByTask(ByTask):
-    """Regressors of several tasks."""
+class TaskRegressorMixin(TaskModel):
+    """Mixin of regressors of several tasks."""
 
     @locked
     def fit(self, X, y, task=None, sample_weight=None):
@@ -184,7 +184,7 @@ class NumbersByTask(ByTask):
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task))
+        return self._fit(X, y, sample_weight, task=validate_task_labels(task))
 
     def predict(self, X, task=None):
         """Predictions for the rows, each by its task.
@@ -204,8 +204,8 @@ class NumbersByTask(ByTask):
         return targets.predict(self._means(scores))
 
     def score(self, X, y, task=None, sample_weight=None):
-        """Coefficient of determination; of a loss with an inverse link the share of deviance
-        explained, beside the best constant.
+        """Return the coefficient of determination or, for a loss with an inverse link, the fraction
+        of deviance explained, compared with the best constant.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What users say about groups of columns: the declared parameters, and the blocks made of them."""
+"""Parameters of groups of columns, and the blocks of coefficients that they define."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ from tamis.base.feature_groups import groups_parameter, take_groups
 from tamis.base.parameters import ARRAY, NUMBER, SHARE, estimator, parameter
 from tamis.solvers.path.loop import Blocks
 
-WEIGHTS = "float, array-like of shape (n_groups,) or None"
+WEIGHTS_TYPE = "float, array-like of shape (n_groups,) or None"
 
 
 @estimator
-class GroupsOf:
-    """Models whose columns are in groups."""
+class FeatureGroupParameters:
+    """Models with groups of columns."""
 
     feature_groups: Any = groups_parameter("is not penalised")
 
 
 @estimator
-class GroupWeights:
-    """Models whose groups have weights; stands left of `GroupsOf`."""
+class GroupWeightParameters:
+    """Models with weights of groups; stands left of `FeatureGroupParameters`."""
 
     l1_ratio: float = parameter(
         0.0,
@@ -31,19 +31,19 @@ class GroupWeights:
         None,
         [ARRAY, NUMBER, None],
         r"Weights :math:`a_g` of the norms in place of :math:`\sqrt{d_g}`; 0 spares a group.",
-        WEIGHTS,
+        WEIGHTS_TYPE,
     )
     l1_weights: Any = parameter(
         None,
         [ARRAY, NUMBER, None],
         "Weights :math:`r_g` of L1 inside the groups, beside the whole :math:`a_g`; `l1_ratio` "
         "must then be 0. 1 is the published sparse group lasso.",
-        WEIGHTS,
+        WEIGHTS_TYPE,
     )
 
 
-def blocks_of(model, n_columns: int) -> Blocks:
-    """The blocks that a model's parameters make of its columns."""
+def make_blocks(model, n_columns: int) -> Blocks:
+    """Return the blocks of coefficients that the parameters of a model define."""
     names = getattr(model, "feature_names_in_", None)
     ratio = float(model.l1_ratio)
     return take_groups(

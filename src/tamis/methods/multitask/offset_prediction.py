@@ -1,17 +1,19 @@
-"""What batch models of several tasks take and answer whose scores may have an offset."""
+"""Mixins of batch multi-task models: fit, predict and score with the task and the offset of each
+row.
+"""
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from tamis.base.estimators.classifier import gives_probabilities
 from tamis.base.estimators.offsets import OffsetMixin
-from tamis.methods.multitask.answers import ByTask
-from tamis.methods.multitask.labels import take_labels
+from tamis.methods.multitask.prediction import TaskModel
+from tamis.methods.multitask.task_targets import validate_task_labels
 from tamis.system.threads import locked
 
 
-class OffsetClassesByTask(OffsetMixin, ByTask):
-    """Classifiers of several tasks whose scores may have an offset."""
+class OffsetTaskClassifierMixin(OffsetMixin, TaskModel):
+    """Mixin of classifiers of several tasks with offsets."""
 
     @locked
     def fit(self, X, y, task=None, sample_weight=None, offset=None):
@@ -35,10 +37,10 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task), offset=offset)
+        return self._fit(X, y, sample_weight, task=validate_task_labels(task), offset=offset)
 
     def score(self, X, y, task=None, sample_weight=None, offset=None):
-        """Share of right classes.
+        """Return the accuracy.
 
         Parameters
         ----------
@@ -146,8 +148,8 @@ class OffsetClassesByTask(OffsetMixin, ByTask):
             return np.log(self.predict_proba(X, task, offset))
 
 
-class OffsetNumbersByTask(OffsetMixin, ByTask):
-    """Regressors of several tasks whose scores may have an offset."""
+class OffsetTaskRegressorMixin(OffsetMixin, TaskModel):
+    """Mixin of regressors of several tasks with offsets."""
 
     @locked
     def fit(self, X, y, task=None, sample_weight=None, offset=None):
@@ -171,7 +173,7 @@ class OffsetNumbersByTask(OffsetMixin, ByTask):
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight, task=take_labels(task), offset=offset)
+        return self._fit(X, y, sample_weight, task=validate_task_labels(task), offset=offset)
 
     def predict(self, X, task=None, offset=None):
         """Predictions for the rows, each by its task.
@@ -194,8 +196,8 @@ class OffsetNumbersByTask(OffsetMixin, ByTask):
         return targets.predict(self._means(scores))
 
     def score(self, X, y, task=None, sample_weight=None, offset=None):
-        """Coefficient of determination; of a loss with an inverse link the share of deviance
-        explained, beside the best constant.
+        """Return the coefficient of determination or, for a loss with an inverse link, the fraction
+        of deviance explained, compared with the best constant.
 
         Parameters
         ----------

@@ -232,6 +232,8 @@ def refuse_none(y, name: str) -> None:
 def distinct(classes) -> np.ndarray:
     """Return the different classes, ascending; refuse none, None, and numbers next to words."""
     classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
+    if np.asarray(classes).dtype.kind in "biuf" and np.size(classes):  # most calls of a stream
+        return np.unique(classes)
     values = np.ravel(np.array(classes, dtype=object)).tolist()
     if not values:
         raise ValueError("classes is empty. Name two classes at least.")

@@ -62,7 +62,8 @@ class Served:
             self.score_row = lambda: engine.score(row.rows)
         self.engine, self.terms = engine, vars(engine).get("terms")
         self.quick, self.weighs = targets.quick(), getattr(model, "class_weight", None) is not None
-        if not is_classifier(model) and hasattr(model._row_loss(), "accepts"):
+        self.classifies = is_classifier(model)
+        if not self.classifies and hasattr(model._row_loss(), "accepts"):
             self.quick = _unknown  # `_coded` refuses what the loss does not take
 
     def _check(self) -> None:

@@ -130,7 +130,7 @@ def compose(
     if isinstance(learning_rate, PassiveAggressive):
         if is_smooth(loss):
             raise ValueError(
-                f"{name}: passive-aggressive steps need a loss with gradient 0, 1 or -1 (hinge, "
+                f"{name}: passive-aggressive steps need a loss of slope 1 or 0 (hinge, "
                 f"epsilon_insensitive). Got {loss!r}."
             )
         if penalty.rates() != (0.0, 0.0) or not optimizer.takes_any_step():

@@ -98,8 +98,8 @@ def replacing(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
     except OSError as error:
         reason = error.strerror or error
         advice = (
-            f": {verb} needs a writeable folder with free space, since it writes a temporary file "
-            "next to the output. Choose another folder"
+            f": {verb} needs a folder that exists, with free space and rights to write, since it "
+            "writes a temporary file next to the output. Choose another folder"
         )
         raise OSError(
             error.errno,

@@ -283,7 +283,8 @@ def explain(model: Any, X: Any) -> Explanations:
             names = preceding_steps.get_feature_names_out()
     if not hasattr(model, "explain"):
         raise TypeError(
-            f"a {type(model).__name__} has no method explain. Use a model of tamis that predicts."
+            f"a {type(model).__name__} does not say where its scores come from: it has no method "
+            "explain. Use a model of tamis that predicts."
         )
     explanations = model.explain(X)
     # The explanations of a metric or a kernel model have names of terms, not of columns.

@@ -138,7 +138,7 @@ class NestedObject(Content):
     def __init__(self, cls: type, *shared_names: str, **renamed: str):
         self.cls, self.shared = cls, {**{name: name for name in shared_names}, **renamed}
         if not hasattr(cls, "get_params") and PARTS.setdefault(cls.__name__, cls) is not cls:
-            raise TypeError(f"two classes inside models are called {cls.__name__}; rename one.")
+            raise TypeError(f"two parts of models are called {cls.__name__}; rename one class.")
 
     def matches(self, value: object) -> bool:
         """Return whether it is an object of the class."""

@@ -14,12 +14,14 @@ import scipy.sparse as sp
 from sklearn.utils import column_or_1d, validation
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from tamis.system import memory
 from tamis.system.memory import check_memory
 
 _SPARSE_WAY_OUT = (
     "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
 )
 _NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
+_WHOLE = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def is_plain(X) -> bool:
@@ -95,7 +97,7 @@ def _check_compressed(X, kind: str, indices: bool) -> None:
 
 
 def _check_whole(what: str, numbers) -> None:
-    if numbers.dtype not in (np.int32, np.int64):
+    if numbers.dtype not in _WHOLE:
         raise ValueError(
             f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_WAY_OUT}"
         )
@@ -226,9 +228,11 @@ def refuse_none(y, name: str) -> None:
 
 def distinct(classes) -> np.ndarray:
     """Classes, ascending; none at all, None and numbers beside words are refused."""
-    classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
-    if np.asarray(classes).dtype.kind in "biuf" and np.size(classes):  # most calls of a stream
-        return np.unique(classes)
+    classes = list(classes) if isinstance(classes, set) else classes
+    numbers = np.asarray(classes)
+    if numbers.dtype.kind in "biuf" and numbers.size:  # most calls of a stream
+        return np.unique(numbers)
+    classes = list(classes) if isinstance(classes, list | tuple) else numbers
     values = np.ravel(np.array(classes, dtype=object)).tolist()
     if not values:
         raise ValueError("classes is empty. Name two classes at least.")
@@ -257,11 +261,13 @@ def check_length(y, n_rows: int) -> None:
 def check_scores(X, outputs: int, what: str = "the scores") -> None:
     """Refuse a number for each row and output where memory has no room for them."""
     rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
-    check_memory(
-        f"{what} of {rows:,} rows and {outputs:,} outputs",
-        8 * rows * outputs,
-        "Take the rows in smaller pieces, or fewer classes or targets.",
-    )
+    needed = 8 * rows * outputs
+    if needed > memory.SMALL:  # of single rows the sentence takes a twentieth of predict
+        check_memory(
+            f"{what} of {rows:,} rows and {outputs:,} outputs",
+            needed,
+            "Take the rows in smaller pieces, or fewer classes or targets.",
+        )
 
 
 def class_spans(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:

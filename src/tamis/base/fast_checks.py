@@ -15,12 +15,14 @@ import scipy.sparse as sp
 from sklearn.utils import column_or_1d, validation
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from tamis.system import memory
 from tamis.system.memory import check_memory
 
 _SPARSE_ADVICE = (
     "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
 )
 _FLOAT_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
+_INTEGER_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def is_plain_matrix(X) -> bool:
@@ -96,7 +98,7 @@ def _check_compressed(X, kind: str, indices: bool) -> None:
 
 
 def _check_integer_type(what: str, numbers) -> None:
-    if numbers.dtype not in (np.int32, np.int64):
+    if numbers.dtype not in _INTEGER_TYPES:
         raise ValueError(
             f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_ADVICE}"
         )
@@ -231,9 +233,11 @@ def refuse_none(y, name: str) -> None:
 
 def distinct(classes) -> np.ndarray:
     """Return the different classes, ascending; refuse none, None, and numbers next to words."""
-    classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
-    if np.asarray(classes).dtype.kind in "biuf" and np.size(classes):  # most calls of a stream
-        return np.unique(classes)
+    classes = list(classes) if isinstance(classes, set) else classes
+    numbers = np.asarray(classes)
+    if numbers.dtype.kind in "biuf" and numbers.size:  # most calls of a stream
+        return np.unique(numbers)
+    classes = list(classes) if isinstance(classes, list | tuple) else numbers
     values = np.ravel(np.array(classes, dtype=object)).tolist()
     if not values:
         raise ValueError("classes is empty. Name two classes at least.")
@@ -264,11 +268,13 @@ def check_length(y, n_rows: int) -> None:
 def check_scores_memory(X, outputs: int, what: str = "the scores") -> None:
     """Refuse a matrix of rows by outputs that is too large for the memory."""
     rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
-    check_memory(
-        f"{what} of {rows:,} rows and {outputs:,} outputs",
-        8 * rows * outputs,
-        "Take the rows in smaller pieces, or fewer classes or targets.",
-    )
+    needed = 8 * rows * outputs
+    if needed > memory.SMALL:  # for single rows, building the sentence takes a twentieth of `predict`
+        check_memory(
+            f"{what} of {rows:,} rows and {outputs:,} outputs",
+            needed,
+            "Take the rows in smaller pieces, or fewer classes or targets.",
+        )
 
 
 def split_at_new_classes(y, n_rows: int, known, signed: bool) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
-from tamis.solvers.first_order.state import BLOCK
+from tamis.solvers.first_order.state import ROWS_PER_UPDATE
 from tamis.solvers.online_groups.loop import GroupOptions
 from tamis.solvers.online_groups.loop_passes import learn_rounds
 from tamis.solvers.online_groups.state import GroupEngine
@@ -80,8 +80,8 @@ class MultiTaskState(GroupEngine):
             super().learn(rows, encoded_targets, weights, key, n_jobs, on_progress)
             return
         order = self._round_rows(encoded_targets.tasks, weights, key)
-        for start in range(0, len(order), BLOCK):
-            block = order[start : start + BLOCK]
+        for start in range(0, len(order), ROWS_PER_UPDATE):
+            block = order[start : start + ROWS_PER_UPDATE]
             self._run_loop(learn_rounds, rows, encoded_targets, weights, block)
             if on_progress is not None:
                 on_progress(rows.n_rows * len(block) // len(order))

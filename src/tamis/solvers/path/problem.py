@@ -112,8 +112,8 @@ def select_blocks(
     return selected, columns, coords
 
 
-def gap_obstacles(smooth: RowLosses | Softmax, penalty) -> list[str]:
+def gap_obstacles(bound_loss: RowLosses | Softmax, penalty) -> list[str]:
     """Return the reasons why there is no duality gap: methods that loss or penalty lack."""
     requirements = [(penalty, name) for name in ("conjugate", "dual_scale")]
-    requirements += [(smooth.loss, "conjugate")] if isinstance(smooth, RowLosses) else []
+    requirements += [(bound_loss.loss, "conjugate")] if isinstance(bound_loss, RowLosses) else []
     return [f"{term!r} has no {name}" for term, name in requirements if not hasattr(term, name)]

@@ -75,10 +75,10 @@ class Engine:
             "f8",
             "cells",
             "columns*outputs",
-            order=lambda held: "F" if held.size("outputs") == 1 else "C",
+            order=lambda sizes: "F" if sizes.size("outputs") == 1 else "C",
         ),
         "bias": array(
-            "f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"
+            "f8", "cells", "outputs", order=lambda sizes: "F" if sizes.size("outputs") == 1 else "C"
         ),
         "costs": array("f8", 2, "outputs"),
         "lazy": LAZY_STATE_SCHEMA,

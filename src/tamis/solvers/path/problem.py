@@ -35,8 +35,8 @@ class Problem(NamedTuple):
         """
         is_constant = self.design.column_norms() == 0.0
         coef = np.where(is_constant[:, None], 0.0, coef)
-        copies = np.bincount(self.blocks.members.astype(np.int64), minlength=len(coef))
-        w = self.blocks.stacked(coef / np.maximum(copies, 1)[:, None])
+        n_copies = np.bincount(self.blocks.members.astype(np.int64), minlength=len(coef))
+        w = self.blocks.stacked(coef / np.maximum(n_copies, 1)[:, None])
         return w, intercept + self.design.intercept_shift(coef) if self.fit_intercept else intercept
 
     def shown(self, w: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

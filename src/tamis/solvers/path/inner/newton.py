@@ -140,17 +140,15 @@ def _solve_shared(
     if has_one_output and not design.sparse:
         needs_no_gram = n_coords > MAX_GRAM_COORDS or design.n_rows < n_coords
         reads_in_place = set_design is design and design.has_contiguous_columns
-        max_cycles = (
-            MAX_SWEEP_CYCLES
-            if needs_no_gram
-            else _cycles_before_gram(gram_cache, columns)
-            if reads_in_place
-            else 0
-        )
+        max_cycles = 0
+        if needs_no_gram:
+            max_cycles = MAX_SWEEP_CYCLES
+        elif reads_in_place:
+            max_cycles = _cycles_before_gram(gram_cache, columns)
         if max_cycles:
-            known_lipschitz = (
-                gram_cache.get_lipschitz(block_indices) if bound_loss.is_quadratic else None
-            )
+            known_lipschitz = None
+            if bound_loss.is_quadratic:
+                known_lipschitz = gram_cache.get_lipschitz(block_indices)
             model = _dense_model(
                 problem, set_design, set_blocks, columns, curvature, scores, known_lipschitz
             )
@@ -170,14 +168,9 @@ def _solve_shared(
         gram = set_design.gram(curvature, all_columns, all_columns)
     if len(members) != len(columns) or (members != all_columns).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
+    model_tol = EXACT_TOL_RATIO * tol if bound_loss.is_quadratic else tol
     gram_model = GramModel(gram, w_gradient, w, set_blocks)
-    solve_quadratic(
-        gram_model,
-        w,
-        set_blocks,
-        penalty,
-        EXACT_TOL_RATIO * tol if bound_loss.is_quadratic else tol,
-    )
+    solve_quadratic(gram_model, w, set_blocks, penalty, model_tol)
     return None
 
 

@@ -22,7 +22,7 @@ from tamis.system.schema import array, size
 BY_ROUNDS, AS_WEIGHTED, BALANCED, BALANCED_SO_FAR = ("rounds", "plain", "alike", "alike so far")
 
 
-class MultiTaskState(GroupEngine):
+class TaskEngine(GroupEngine):
     """A `GroupEngine` whose outputs are those of several tasks, `width` each."""
 
     _contents: ClassVar[dict] = {
@@ -46,11 +46,11 @@ class MultiTaskState(GroupEngine):
         """Number of tasks."""
         return self.outputs // self.width
 
-    def with_tasks(self, n_tasks: int) -> "MultiTaskState":
+    def with_tasks(self, n_tasks: int) -> "TaskEngine":
         """Return a copy with more tasks, whose weights are 0."""
         larger, n_added = copy(self), n_tasks * self.width
         sources = [*range(self.outputs), *[-1] * n_added]
-        super(MultiTaskState, larger)._set_outputs(sources, np.ones(self.outputs + n_added))
+        super(TaskEngine, larger)._set_outputs(sources, np.ones(self.outputs + n_added))
         larger.totals = np.r_[self.totals[:-1], np.zeros(n_tasks), self.totals[-1]]
         return larger
 

@@ -7,10 +7,10 @@ import scipy.sparse as sp
 
 def solve(kernel, signs, linear, caps, rows):
     """Dual variables, value and intercept of the problem of `solve_svm`."""
-    spread = sp.csr_array(
+    row_signs = sp.csr_array(
         (signs, (rows, np.arange(len(signs)))), shape=(len(kernel), len(signs))
     ).toarray()
-    quadratic = spread.T @ kernel @ spread + 1e-12 * np.eye(len(signs))
+    quadratic = row_signs.T @ kernel @ row_signs + 1e-12 * np.eye(len(signs))
     capped = np.flatnonzero(np.isfinite(caps))
     bounds = sp.vstack(
         [
@@ -19,12 +19,12 @@ def solve(kernel, signs, linear, caps, rows):
             sp.eye_array(len(signs)).tocsr()[capped],
         ]
     ).tocsc()
-    right = np.r_[0.0, np.zeros(len(signs)), caps[capped]]
+    bound_values = np.r_[0.0, np.zeros(len(signs)), caps[capped]]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(len(right) - 1)]
-    found = clarabel.DefaultSolver(
-        sp.triu(sp.csc_array(quadratic)).tocsc(), -linear, bounds, right, cones, settings
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(len(bound_values) - 1)]
+    solution = clarabel.DefaultSolver(
+        sp.triu(sp.csc_array(quadratic)).tocsc(), -linear, bounds, bound_values, cones, settings
     ).solve()
-    return np.array(found.x), -found.obj_val, found.z[0]
+    return np.array(solution.x), -solution.obj_val, solution.z[0]

@@ -1,4 +1,4 @@
-"""The first-order engine: shares of the outputs on threads, and the running loss."""
+"""State of the first-order models: slices of the outputs on threads, and the running loss."""
 
 import numpy as np
 import pytest
@@ -12,26 +12,26 @@ ROWS = sp.random_array((400, 30), density=0.4, format="csr", rng=RANDOM)
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("new", [FOBOSRegressor, FTRLClassifier])
-def test_threads_with_a_share_of_the_outputs_each_leave_the_same_bits(new, average, monkeypatch):
-    walks = []
+@pytest.mark.parametrize("cls", [FOBOSRegressor, FTRLClassifier])
+def test_threads_with_a_share_of_the_outputs_each_leave_the_same_bits(cls, average, monkeypatch):
+    calls = []
     monkeypatch.setattr(
         state.Engine,
         "_learn_span_on_threads",
-        lambda self, *given, walk=state.Engine._learn_span_on_threads: (
-            walks.append(1),
-            walk(self, *given),
+        lambda self, *args, learn=state.Engine._learn_span_on_threads: (
+            calls.append(1),
+            learn(self, *args),
         ),
     )
     outputs = 3 * state.MIN_OUTPUTS_PER_THREAD + 5
     y = RANDOM.normal(size=(400, outputs))
-    y = y if new is FOBOSRegressor else (y > 0).astype(int)
+    y = y if cls is FOBOSRegressor else (y > 0).astype(int)
     models = [
-        new(n_jobs=jobs, average=average, max_iter=3, tol=None, random_state=0)
+        cls(n_jobs=jobs, average=average, max_iter=3, tol=None, random_state=0)
         for jobs in (1, 2, 3)
     ]
     one, two, three = (model.fit(ROWS, y) for model in models)
-    assert len(walks) == 2 * 3
+    assert len(calls) == 2 * 3
     for other in (two, three):
         np.testing.assert_array_equal(one.coef_, other.coef_)
         np.testing.assert_array_equal(one.intercept_, other.intercept_)
@@ -45,7 +45,7 @@ def test_few_outputs_stay_on_one_thread(monkeypatch):
 
 
 def test_the_running_loss_is_the_sum_of_the_losses_of_the_rows(monkeypatch):
-    """As a product that is turned into a sum now and then, with and without weights."""
+    """Also where its product of factors becomes a sum, with and without weights."""
     y = RANDOM.integers(0, 2, 400)
     for weights in (None, RANDOM.uniform(0.5, 2.0, 400)):
         model, total = OnlineClassifier(penalty=None), 0.0

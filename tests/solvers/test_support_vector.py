@@ -52,20 +52,24 @@ def mixed(cap=0.7):
 def test_hinge_rows_are_svc(C, weights):
     caps = C * (np.ones(N) if weights is None else weights)
     # scikit-learn mistakes the rows of a precomputed kernel where some weigh 0.
-    kept = np.flatnonzero(caps)
+    nonzero_caps = np.flatnonzero(caps)
     ours = solve_svm(KERNEL, SIGNS, np.ones(N), caps, tol=1e-8)
     theirs = SVC(C=C, kernel="precomputed", tol=1e-8).fit(
-        KERNEL[np.ix_(kept, kept)], SIGNS[kept], sample_weight=caps[kept] / C
+        KERNEL[np.ix_(nonzero_caps, nonzero_caps)],
+        SIGNS[nonzero_caps],
+        sample_weight=caps[nonzero_caps] / C,
     )
-    alone = theirs.decision_function(KERNEL[:, kept]) - theirs.intercept_
-    assert ours.scores == pytest.approx(alone, abs=2e-5)  # theirs is of single precision
+    their_scores = theirs.decision_function(KERNEL[:, nonzero_caps]) - theirs.intercept_
+    assert ours.scores == pytest.approx(their_scores, abs=2e-5)  # theirs is of single precision
     loss = [
         caps @ np.maximum(0.0, 1.0 - SIGNS * (ours.scores + b))
         for b in (ours.intercept, theirs.intercept_[0])
     ]
     # Where every entry lies at a bound, many intercepts are optimal.
     assert loss[0] == pytest.approx(loss[1], abs=2e-5 * caps.sum())
-    assert ours.beta[kept[theirs.support_]] == pytest.approx(theirs.dual_coef_[0], abs=2e-5 * C)
+    assert ours.beta[nonzero_caps[theirs.support_]] == pytest.approx(
+        theirs.dual_coef_[0], abs=2e-5 * C
+    )
     assert ours.converged
 
 
@@ -133,8 +137,8 @@ def test_numbers_too_far_apart_for_one_float_end_and_say_so(scale):
     turns.
     """
     rng = np.random.default_rng(0)
-    part = rng.normal(size=(24, 6))
-    kernel, signs = scale * part @ part.T, np.where(rng.random(24) > 0.5, 1.0, -1.0)
+    points = rng.normal(size=(24, 6))
+    kernel, signs = scale * points @ points.T, np.where(rng.random(24) > 0.5, 1.0, -1.0)
     ours = solve_svm(kernel, signs, np.ones(24), np.ones(24))
     assert ours.n_iter < 1_100_000
     assert np.isfinite(ours.gap)
@@ -142,8 +146,8 @@ def test_numbers_too_far_apart_for_one_float_end_and_say_so(scale):
 
 
 def test_many_steps_shrink_and_come_back(monkeypatch):
-    """More entries than a shrinking period, and far more steps: what was left out is looked at
-    again.
+    """More entries than a shrinking period, and far more steps: excluded entries are
+    checked again.
     """
     monkeypatch.setattr(svm, "STEPS_PER_ENTRY", 1000)
     rng = np.random.default_rng(1)
@@ -163,7 +167,7 @@ def test_many_steps_shrink_and_come_back(monkeypatch):
 
 @pytest.mark.parametrize("cap", [0.1, 10.0])
 def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
-    """A linear kernel of four long directions, high caps: pairs alone take many times the steps."""
+    """A linear kernel of rank 4 with high caps: pair steps alone take many times the steps."""
     kernel = (5.0 * X) @ (5.0 * X).T
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
     caps, rows = np.r_[np.full(N, 1.0), np.full(2 * N, cap)], np.r_[np.arange(N), TWICE]
@@ -178,32 +182,32 @@ def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
     assert abs(signs @ quick.alpha) < 1e-9
 
 
-@pytest.mark.parametrize("few", [1, 2, 4, 15, 40])
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("rank", [1, 2, 4, 15, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("steps", [1, 20, 100])
-def test_active_set_steps_alone_end_at_the_optimum(few, kind, steps):
+def test_active_set_steps_alone_end_at_the_optimum(rank, dtype, steps):
     """From a few pair steps: free entries made optimal, then exchanged one by one, and no pair step
     after that.
 
-    Many draws, since how rounding falls decides whether the free rows depend on one another and
-    whether all of them are left at bounds.
+    Many draws, since rounding decides whether the free rows depend on one another and whether all
+    of them end at bounds.
     """
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
     caps = np.r_[np.full(N, 2.0), np.full(2 * N, 0.3)]
     rows = np.r_[np.arange(N), TWICE].astype(np.uint64)
     for seed in range(6):
-        directions = np.random.default_rng(seed).normal(size=(N, few))
-        kernel = (directions @ directions.T).astype(kind)
+        directions = np.random.default_rng(seed).normal(size=(N, rank))
+        kernel = (directions @ directions.T).astype(dtype)
         rough, best = (
-            solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-8, max_iter=most)
-            for most in (steps, 10**6)
+            solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-8, max_iter=max_iter)
+            for max_iter in (steps, 10**6)
         )
         alpha, scores = rough.alpha.copy(), rough.scores.copy()
         entries = svm.Entries(rows, signs, signs * linear, caps)
         svm.solve_free_entries(kernel, entries, alpha, scores)
         svm.run_active_set(kernel, entries, alpha, scores, 1e-6)
-        high, least = svm.gradient_range(entries, alpha, scores)
-        assert high - least < 1e-6
+        max_gradient, min_gradient = svm.gradient_range(entries, alpha, scores)
+        assert max_gradient - min_gradient < 1e-6
         assert ((alpha >= 0) & (alpha <= caps)).all()
         assert abs(signs @ alpha) < 1e-10
         assert np.bincount(rows.astype(int), signs * alpha, N) @ kernel == pytest.approx(
@@ -217,21 +221,22 @@ def test_active_set_steps_alone_end_at_the_optimum(few, kind, steps):
 
 @pytest.mark.parametrize("kind", ["linear", "rbf", "cubic", "twins"])
 def test_the_stated_gap_is_the_real_one(kind):
-    """Kernels of few directions, of nearly none, and with equal rows; low and high caps, some of
-    them 0; ended early and run to the end.
+    """Kernels of low rank and with equal rows; low and high caps, some of them 0; stopped early and
+    run to the end.
     """
     for seed in range(12):
         rng = np.random.default_rng(seed)
         n, scale = int(rng.integers(2, 90)), 10.0 ** rng.integers(-2, 4)
-        part = scale * rng.normal(size=(n, int(rng.integers(1, 8))))
-        at = np.arange(n) // 2 if kind == "twins" else np.arange(n)
-        kernel = {"rbf": rbf_kernel(part, gamma=0.1), "cubic": (1.0 + part @ part.T) ** 3}.get(
-            kind, part @ part.T
-        )[np.ix_(at, at)]
+        points = scale * rng.normal(size=(n, int(rng.integers(1, 8))))
+        indices = np.arange(n) // 2 if kind == "twins" else np.arange(n)
+        kernel = {
+            "rbf": rbf_kernel(points, gamma=0.1),
+            "cubic": (1.0 + points @ points.T) ** 3,
+        }.get(kind, points @ points.T)[np.ix_(indices, indices)]
         signs = np.where(rng.random(n) > 0.4, 1.0, -1.0)
         caps = 10.0 ** rng.integers(-2, 4) * rng.integers(0, 3, n)
-        for most in (3, 50, 10_000):
-            ours = solve_svm(kernel, signs, np.ones(n), caps, tol=1e-4, max_iter=most)
+        for max_iter in (3, 50, 10_000):
+            ours = solve_svm(kernel, signs, np.ones(n), caps, tol=1e-4, max_iter=max_iter)
             scores = kernel @ ours.beta + ours.intercept
             primal = 0.5 * ours.beta @ kernel @ ours.beta + caps @ np.maximum(
                 0.0, 1.0 - signs * scores

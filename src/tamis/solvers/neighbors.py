@@ -41,18 +41,18 @@ def class_edges(points, codes: np.ndarray, k: int, *, each: bool = False, n_jobs
     if not each and not sp.issparse(points) and points.shape[1] > MAX_TREE_DIMENSIONS:
         return _tiled_edges(points, codes, k)
     classes = np.unique(codes)
-    n_other_sides = len(classes) - 1 if each else 1
-    nearest = np.repeat(np.arange(len(codes))[:, None], k * (1 + n_other_sides), axis=1)
+    n_other_lists = len(classes) - 1 if each else 1
+    nearest = np.repeat(np.arange(len(codes))[:, None], k * (1 + n_other_lists), axis=1)
     share = np.zeros(nearest.shape)
     searches = {}
     if each or len(classes) == 2:
         searches = {c: Search(points, np.flatnonzero(codes == c), n_jobs) for c in classes}
     for c in classes:
         member_rows = np.flatnonzero(codes == c)
-        own_search = searches.get(c) or Search(points, member_rows, n_jobs)
+        same_search = searches.get(c) or Search(points, member_rows, n_jobs)
         count = min(k, len(member_rows) - 1)
         nearest[member_rows, :count] = drop_self(
-            own_search.nearest(member_rows, count + 1)[1], member_rows
+            same_search.nearest(member_rows, count + 1)[1], member_rows
         )
         share[member_rows, :count] = -1.0 / max(count, 1)
         if searches:

@@ -1,6 +1,4 @@
-"""The confidence-weighted family by its formulas, row by row on dense arrays: rank-one updates,
-nothing clever.
-"""
+"""The confidence-weighted family by its formulas, row by row on dense arrays."""
 
 import math
 
@@ -12,14 +10,14 @@ def phi_of(confidence):
     return float(ndtri(confidence))
 
 
-def by_deviation(m, v, phi):
-    """Gain of CW by the standard deviation."""
+def std_update(m, v, phi):
+    """Return the mean update of CW by the standard deviation."""
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
     return (-m * psi + math.sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta)
 
 
-def narrowed(a, v, phi):
-    """Precision gained when the mean moves by `a`, by the standard deviation."""
+def precision_update(a, v, phi):
+    """Return the added precision when the mean moves by `a`, by the standard deviation."""
     return a * phi / ((-a * v * phi + math.sqrt(a**2 * v**2 * phi**2 + 4 * v)) / 2)
 
 
@@ -65,15 +63,15 @@ def scw(m, v, w, variant="I", confidence="auto", C=1.0):
     if m >= phi * math.sqrt(v):
         return 0.0, 0.0
     if variant == "I":
-        a = min(C * w, by_deviation(m, v, phi))
+        a = min(C * w, std_update(m, v, phi))
     else:
         n = v + 1 / (2 * C * w)
         root = phi * math.sqrt(phi**2 * m**2 * v**2 + 4 * n * v * (n + v * phi**2))
         a = (-(2 * m * n + phi**2 * m * v) + root) / (2 * (n**2 + n * v * phi**2))
-    return a, narrowed(a, v, phi)
+    return a, precision_update(a, v, phi)
 
 
-GAINS = {
+UPDATES = {
     "PAClassifier": pa,
     "SecondOrderPerceptron": sop,
     "AROWClassifier": arow,
@@ -83,26 +81,26 @@ GAINS = {
 }
 
 
-def walk(name, X, sides, weights, covariance="diagonal", intercept=True, **parameters):
-    """Mean and covariance after one pass over the rows, the constant column last; and the numbers
-    of the rows that moved them.
+def run_pass(name, X, sides, weights, covariance="diagonal", intercept=True, **parameters):
+    """Return mean and covariance after one pass over the rows, the constant column last, and the
+    indices of the rows that changed them.
     """
     X = np.hstack([X, np.full((len(X), 1), float(intercept))])
     start = 1.0 / parameters.get("a", 1.0)
-    mean, sigma, moved = np.zeros(X.shape[1]), start * np.eye(X.shape[1]), []
+    mean, sigma, updated_rows = np.zeros(X.shape[1]), start * np.eye(X.shape[1]), []
     for i, (x, y, w) in enumerate(zip(X, sides, weights, strict=True)):
         p = sigma @ x
         v = x @ p
         if w == 0 or v <= 0:
             continue
-        a, g = GAINS[name](y * (mean @ x), v, w, **parameters)
+        a, g = UPDATES[name](y * (mean @ x), v, w, **parameters)
         if a == 0 and g == 0:
             continue
-        moved.append(i)
+        updated_rows.append(i)
         mean = mean + a * y * p
         if covariance == "full":
             sigma = sigma - g / (1 + g * v) * np.outer(p, p)
         else:
             s = np.diag(sigma)
             sigma = np.diag(s / (1 + g * x**2 * s))
-    return mean, sigma, moved
+    return mean, sigma, updated_rows

@@ -1,5 +1,5 @@
-"""A user's way: text to rows, a stream, doubt, questions, a file; and scikit-learn's tools around
-the models.
+"""A user's way: text to rows, a stream, uncertain rows, requests for labels, a file; and
+scikit-learn's tools around the models.
 """
 
 import numpy as np
@@ -32,8 +32,8 @@ def test_common_checks_of_scikit_learn_beyond_the_defaults(estimator, check):
 
 
 def test_a_desk_that_asks_when_in_doubt(tmp_path):
-    """Days of messages: answer the sure ones, ask for the labels of the others, learn from those,
-    stop, go on.
+    """Days of messages: answer the confident ones, request the labels of the others, learn from
+    those, save, and load.
     """
     X, y, _ = make_text(n_samples=6000, n_features=500, random_state=0)
     names = np.array(["ham", "spam"])[y]

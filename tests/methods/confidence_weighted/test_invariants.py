@@ -1,5 +1,5 @@
-"""What is true of the family whatever the data: optimal steps, closed forms, equalities between
-members, safety.
+"""Properties of the family for all data: optimal steps, closed forms, equalities between members,
+finite numbers.
 """
 
 import math
@@ -138,7 +138,7 @@ def full(cls, **parameters):
 
 def moved(name, **parameters):
     """Rows that the model learnt from."""
-    return reference.walk(name, X, Y, np.ones(N), "full", intercept=False, **parameters)[2]
+    return reference.run_pass(name, X, Y, np.ones(N), "full", intercept=False, **parameters)[2]
 
 
 def test_arow_is_ridge_regression_on_its_own_rows(interpreted):
@@ -159,7 +159,7 @@ def test_the_second_order_perceptron_in_its_textbook_form(interpreted):
 
 def test_narow_is_its_inverse_precision_times_the_sum_of_its_rows(interpreted):
     rows = moved("NAROWClassifier", b=2.0)
-    _, sigma, _ = reference.walk(
+    _, sigma, _ = reference.run_pass(
         "NAROWClassifier", X, Y, np.ones(N), "full", intercept=False, b=2.0
     )
     assert full(NAROWClassifier, b=2.0).coef_[0] == pytest.approx(

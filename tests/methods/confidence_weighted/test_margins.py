@@ -1,6 +1,4 @@
-"""What a user sees of the uncertainty: margins, confidences, variances; and what the family refuses
-or warns of.
-"""
+"""Margins, confidences and variances of the family, and its errors and warnings."""
 
 import warnings
 
@@ -171,16 +169,18 @@ def test_a_wide_model_is_a_small_file(tmp_path):
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
 def test_saved_and_continued(interpreted, tmp_path, covariance, many):
     y = THREE if many else Y
-    whole = quiet(AROWClassifier(covariance=covariance).partial_fit, X, y, classes=np.unique(y))
-    part = quiet(
+    uninterrupted = quiet(
+        AROWClassifier(covariance=covariance).partial_fit, X, y, classes=np.unique(y)
+    )
+    stopped = quiet(
         AROWClassifier(covariance=covariance).partial_fit, X[:20], y[:20], classes=np.unique(y)
     )
-    tamis.save(part, tmp_path / "model.tamis")
-    again = quiet(tamis.load(tmp_path / "model.tamis").partial_fit, X[20:], y[20:])
-    tiny.assert_same(whole, again, X)
-    assert np.array_equal(whole.variance_, again.variance_)
-    part._engine.state = part._engine.state[:-1].copy()
-    tamis.save(part, tmp_path / "forged.tamis")
+    tamis.save(stopped, tmp_path / "model.tamis")
+    resumed = quiet(tamis.load(tmp_path / "model.tamis").partial_fit, X[20:], y[20:])
+    tiny.assert_same(uninterrupted, resumed, X)
+    assert np.array_equal(uninterrupted.variance_, resumed.variance_)
+    stopped._engine.state = stopped._engine.state[:-1].copy()
+    tamis.save(stopped, tmp_path / "forged.tamis")
     with pytest.raises(ValueError, match=r"Classifier._engine.state, axis 0 of"):
         tamis.load(tmp_path / "forged.tamis")
 

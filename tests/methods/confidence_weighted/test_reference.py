@@ -47,18 +47,18 @@ def covariances(name):
 @pytest.mark.parametrize("weighed", [False, True], ids=["plain", "weighed"])
 def test_one_output(interpreted, name, parameters, covariance, intercept, weighed):
     cls = getattr(tamis, name)
-    loads = tiny.weights(N) if weighed else np.ones(N)
+    row_weights = tiny.weights(N) if weighed else np.ones(N)
     if not cls(**parameters)._model().terms[1].weighs():
-        loads = (loads > 0) * 1.0
-    given = {"sample_weight": loads} if weighed else {}
+        row_weights = (row_weights > 0) * 1.0
+    given = {"sample_weight": row_weights} if weighed else {}
     model = quiet(
         one_pass(cls, fit_intercept=intercept, **covariance, **parameters).fit,
         X,
         Y,
         **given,
     )
-    mean, sigma, moved = reference.walk(
-        name, X, Y, loads, intercept=intercept, **covariance, **parameters
+    mean, sigma, moved = reference.run_pass(
+        name, X, Y, row_weights, intercept=intercept, **covariance, **parameters
     )
     assert len(moved) > 5
     assert model.coef_[0] == pytest.approx(mean[:-1], rel=1e-9, abs=1e-11)
@@ -74,7 +74,7 @@ def test_one_output(interpreted, name, parameters, covariance, intercept, weighe
 
 @pytest.mark.parametrize(
     ("name", "covariance"),
-    [(name, form) for name in reference.GAINS for form in covariances(name)],
+    [(name, form) for name in reference.UPDATES for form in covariances(name)],
     ids=repr,
 )
 def test_several_classes_are_one_against_the_rest_to_the_bit(interpreted, name, covariance):

@@ -1,4 +1,4 @@
-"""Second-order feature selection: what the heap keeps, and the manners of a selector."""
+"""Second-order feature selection: the features in the heap, and the methods of a selector."""
 
 import numpy as np
 import pytest
@@ -16,24 +16,24 @@ THREE = tiny.classes(N)
 
 
 def selected_by_sorting(rows, sides, n_features, r):
-    """The same learner without a heap: after each step the columns of least variance stay, those
-    inside before those outside.
+    """Return the same model without a heap: after each step the columns of smallest variance stay,
+    with ties for those already selected.
     """
-    mean, spread, kept = np.zeros(P), np.ones(P), set(range(n_features))
+    mean, variances, selected = np.zeros(P), np.ones(P), set(range(n_features))
     for x, y in zip(rows, sides, strict=True):
-        m, v = y * (mean @ x), (spread * x * x).sum()
+        m, v = y * (mean @ x), (variances * x * x).sum()
         if m >= 1 or v <= 0:
             continue
-        mean = mean + (1 - m) / (v + r) * y * spread * x
-        spread = spread / (1 + spread * x * x / r)
+        mean = mean + (1 - m) / (v + r) * y * variances * x
+        variances = variances / (1 + variances * x * x / r)
         for j in np.flatnonzero(x):
-            if j in kept:
+            if j in selected:
                 continue
-            top = max(kept, key=lambda k: spread[k])
-            if spread[j] < spread[top]:
-                kept = kept - {top} | {j}
-        mean[[j for j in range(P) if j not in kept]] = 0.0
-    return mean, spread, kept
+            top = max(selected, key=lambda k: variances[k])
+            if variances[j] < variances[top]:
+                selected = selected - {top} | {j}
+        mean[[j for j in range(P) if j not in selected]] = 0.0
+    return mean, variances, selected
 
 
 @pytest.mark.parametrize("n_features", [1, 3, 7])
@@ -43,10 +43,10 @@ def test_the_heap_keeps_what_sorting_keeps(interpreted, n_features):
         X,
         Y,
     )
-    mean, spread, kept = selected_by_sorting(X, Y, n_features, 0.5)
-    assert set(model._engine.kept[0].tolist()) == kept
+    mean, variances, selected = selected_by_sorting(X, Y, n_features, 0.5)
+    assert set(model._engine.kept[0].tolist()) == selected
     assert model.coef_[0] == pytest.approx(mean, rel=1e-10)
-    assert model.variance_[0] == pytest.approx(spread, rel=1e-10)
+    assert model.variance_[0] == pytest.approx(variances, rel=1e-10)
 
 
 def test_columns_of_equal_variance_stay_where_they_are(interpreted):

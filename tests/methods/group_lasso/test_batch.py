@@ -32,29 +32,35 @@ def data():
     return X, y
 
 
-def slope_of(model, X, y, s=None):
-    """Slope of the mean loss at the model, (features, outputs)."""
+def gradient_at(model, X, y, s=None):
+    """Return the gradient of the mean loss at the model, (features, outputs), and that of the
+    intercepts.
+    """
     s = np.full(len(X), 1.0 / len(X)) if s is None else s / s.sum()
     scores = X @ np.atleast_2d(model.coef_).T + model.intercept_
     if isinstance(model, GroupLassoRegressor):
-        slopes = scores - y.reshape(len(X), -1)
-        slopes = (
-            np.clip(slopes, -model.loss.delta, model.loss.delta)
+        row_gradients = scores - y.reshape(len(X), -1)
+        row_gradients = (
+            np.clip(row_gradients, -model.loss.delta, model.loss.delta)
             if isinstance(model.loss, Huber)
-            else slopes
+            else row_gradients
         )
     elif len(model.classes_) == 2:
         signs = np.where(y == model.classes_[1], 1.0, -1.0)[:, None]
-        slopes = -signs / (1.0 + np.exp(signs * scores))
+        row_gradients = -signs / (1.0 + np.exp(signs * scores))
     else:
-        share = np.exp(scores - scores.max(axis=1, keepdims=True))
-        slopes = share / share.sum(axis=1, keepdims=True) - (y[:, None] == model.classes_)
-    return X.T @ (s[:, None] * slopes), (s[:, None] * slopes).sum(axis=0)
+        probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
+        row_gradients = probabilities / probabilities.sum(axis=1, keepdims=True) - (
+            y[:, None] == model.classes_
+        )
+    return X.T @ (s[:, None] * row_gradients), (s[:, None] * row_gradients).sum(axis=0)
 
 
 def assert_optimal(model, X, y, weight, l1, tol, s=None):
-    """The conditions of A.7: zero groups within their price, others at it, cell by cell."""
-    slope, free = slope_of(model, X, y, s)
+    """Check the conditions of A.7: zero groups within their threshold, others at it, coefficient by
+    coefficient.
+    """
+    slope, free = gradient_at(model, X, y, s)
     assert np.abs(free).max() < 1e-9
     coef = np.atleast_2d(model.coef_).T
     for group in model.feature_groups_:
@@ -104,21 +110,21 @@ def test_optimality_of_classifiers(data, solver, classes):
 
 def test_against_scikit_learn(data):
     X, y = data
-    mine = GroupLassoRegressor(alpha=0.1, tol=1e-13).fit(X, y)
-    assert mine.coef_ == pytest.approx(Lasso(alpha=0.1, tol=1e-12).fit(X, y).coef_, abs=1e-7)
+    ours = GroupLassoRegressor(alpha=0.1, tol=1e-13).fit(X, y)
+    assert ours.coef_ == pytest.approx(Lasso(alpha=0.1, tol=1e-12).fit(X, y).coef_, abs=1e-7)
     Y = np.c_[y, X[:, 0] - X[:, 20]]
     theirs = MultiTaskLasso(alpha=0.1, tol=1e-12).fit(X, Y)
-    mine = GroupLassoRegressor(alpha=0.1, tol=1e-13).fit(X, Y)
-    assert mine.coef_ == pytest.approx(theirs.coef_, abs=1e-6)
-    assert mine.intercept_ == pytest.approx(theirs.intercept_, abs=1e-6)
+    ours = GroupLassoRegressor(alpha=0.1, tol=1e-13).fit(X, Y)
+    assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-6)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-6)
     labels = y > np.median(y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = LogisticRegression(
             penalty="l1", solver="saga", C=1 / (80 * 0.02), tol=1e-9, max_iter=20000
         ).fit(X, labels)
-    mine = GroupLassoClassifier(alpha=0.02, tol=1e-10).fit(X, labels)
-    assert mine.coef_ == pytest.approx(theirs.coef_, abs=1e-3)
+    ours = GroupLassoClassifier(alpha=0.02, tol=1e-10).fit(X, labels)
+    assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-3)
 
 
 def test_orthonormal_columns_have_a_closed_form():
@@ -128,10 +134,10 @@ def test_orthonormal_columns_have_a_closed_form():
     model = GroupLassoRegressor(np.repeat([0, 1, 2], 3), 0.05, fit_intercept=False, tol=1e-14).fit(
         X, y
     )
-    pulls = (X.T @ y / 40).reshape(3, 3)
-    norms = np.linalg.norm(pulls, axis=1, keepdims=True)
-    wanted = pulls * np.maximum(1.0 - 0.05 * np.sqrt(3) / norms, 0.0)
-    assert model.coef_ == pytest.approx(wanted.ravel(), abs=1e-9)
+    correlations = (X.T @ y / 40).reshape(3, 3)
+    norms = np.linalg.norm(correlations, axis=1, keepdims=True)
+    expected = correlations * np.maximum(1.0 - 0.05 * np.sqrt(3) / norms, 0.0)
+    assert model.coef_ == pytest.approx(expected.ravel(), abs=1e-9)
 
 
 @pytest.mark.parametrize("cls", [GroupLassoClassifier, GroupLassoRegressor])
@@ -207,7 +213,7 @@ def test_free_columns_and_positive_weights(data):
     labels = [None, None, *GROUPS[2:].tolist()]
     for solver in ("blocks", "fista"):
         model = GroupLassoRegressor(labels, 0.4, tol=1e-11, max_iter=300, solver=solver).fit(X, y)
-        slope, _ = slope_of(model, X, y)
+        slope, _ = gradient_at(model, X, y)
         assert np.abs(slope[:2]).max() < 1e-5
         assert model.coef_[0] != 0.0
         strong = GroupLassoRegressor(labels, 1e3, tol=1e-11, max_iter=300, solver=solver).fit(X, y)
@@ -218,7 +224,7 @@ def test_free_columns_and_positive_weights(data):
             GROUPS, 0.05, 0.2, positive=True, tol=1e-11, max_iter=300, solver=solver
         ).fit(X, y)
         assert (positive.coef_ >= 0.0).all()
-        slope, _ = slope_of(positive, X, y)
+        slope, _ = gradient_at(positive, X, y)
         assert (slope[:, 0] > -0.05 * (0.8 * np.sqrt(3) + 0.2) - 1e-6).all()
 
 

@@ -1,5 +1,5 @@
-"""Group solvers where rounding rules: constant columns, extreme scales, no penalty, numbers beyond
-double precision.
+"""Group solvers at the limits of floating point: constant columns, extreme scales, no penalty,
+overflow.
 """
 
 import warnings
@@ -27,11 +27,11 @@ CLASSES = (NUMBERS > 1.0).astype(int)
 THREE = np.digitize(NUMBERS, [0.0, 2.0])
 
 
-def quiet(model, *data, **beside):
-    """Fit; a warning is an error."""
+def fit_quietly(model, *data, **options):
+    """Fit with warnings as errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return model.fit(*data, **beside)
+        return model.fit(*data, **options)
 
 
 @pytest.mark.parametrize("solver", ["auto", "fista", "blocks"])
@@ -39,27 +39,29 @@ def quiet(model, *data, **beside):
 @pytest.mark.parametrize("value", [3.0, 0.1, 1e40])
 def test_constant_columns_leave_the_intercept(solver, table, value):
     flat = table(np.full((80, 10), value))
-    model = quiet(GroupLassoClassifier(solver=solver), flat, CLASSES)
+    model = fit_quietly(GroupLassoClassifier(solver=solver), flat, CLASSES)
     assert not model.coef_.any()
     assert model.n_iter_ == 1
     assert model.alpha_max_ == 0.0
     share = CLASSES.mean()
     assert np.allclose(model.intercept_, np.log(share / (1.0 - share)))
-    model = quiet(GroupLassoRegressor(solver=solver), flat, NUMBERS)
+    model = fit_quietly(GroupLassoRegressor(solver=solver), flat, NUMBERS)
     assert not model.coef_.any()
     assert np.allclose(model.intercept_, NUMBERS.mean())
-    assert not quiet(GroupLassoClassifier(solver=solver), flat, THREE).coef_.any()
+    assert not fit_quietly(GroupLassoClassifier(solver=solver), flat, THREE).coef_.any()
 
 
 @pytest.mark.parametrize("table", [np.array, sp.csr_array])
 def test_constant_columns_beside_others_change_nothing(table):
-    beside = np.column_stack([X, np.full(80, 7.3), 1e3 + 1e-11 * X[:, 1]])
-    alone, both = (quiet(GroupLassoClassifier(), table(part), CLASSES) for part in (X, beside))
+    options = np.column_stack([X, np.full(80, 7.3), 1e3 + 1e-11 * X[:, 1]])
+    alone, both = (
+        fit_quietly(GroupLassoClassifier(), table(part), CLASSES) for part in (X, options)
+    )
     assert np.allclose(both.coef_[:, :10], alone.coef_, atol=1e-9)
     assert not both.coef_[:, 10:].any()
-    given = beside.copy()
-    quiet(GroupLassoRegressor(), beside, NUMBERS)
-    assert np.array_equal(given, beside)
+    given = options.copy()
+    fit_quietly(GroupLassoRegressor(), options, NUMBERS)
+    assert np.array_equal(given, options)
 
 
 def test_which_columns_are_constant():
@@ -84,9 +86,9 @@ def test_which_columns_are_constant():
 )
 def test_a_column_may_be_constant_in_one_task(cls, y):
     task = np.arange(80) % 2
-    assert not quiet(cls(), np.full((80, 10), 0.1), y, task=task).coef_.any()
+    assert not fit_quietly(cls(), np.full((80, 10), 0.1), y, task=task).coef_.any()
     mixed = np.where((task == 0)[:, None] & (np.arange(10) < 5), 0.1, X)
-    model = quiet(cls(), mixed, y, task=task)
+    model = fit_quietly(cls(), mixed, y, task=task)
     first, second = np.reshape(model.coef_, (2, -1, 10))
     assert not first[:, :5].any()
     assert second[:, :5].any()
@@ -94,16 +96,16 @@ def test_a_column_may_be_constant_in_one_task(cls, y):
 
 def test_a_task_of_one_row_has_no_spread():
     task = np.r_[1, np.zeros(79, dtype=int)]
-    model = quiet(MultiTaskRegressor(), X, NUMBERS, task=task)
+    model = fit_quietly(MultiTaskRegressor(), X, NUMBERS, task=task)
     alone, others = model.coef_[np.argsort(model.tasks_)][::-1]
     assert not alone.any()
     assert others.any()
 
 
 def test_a_warm_start_forgets_columns_that_became_constant():
-    model = quiet(GroupLassoRegressor(warm_start=True), X, NUMBERS)
+    model = fit_quietly(GroupLassoRegressor(warm_start=True), X, NUMBERS)
     assert model.coef_[0] != 0.0
-    again = quiet(model, np.column_stack([np.full(80, 3.0), X[:, 1:]]), NUMBERS)
+    again = fit_quietly(model, np.column_stack([np.full(80, 3.0), X[:, 1:]]), NUMBERS)
     assert again.coef_[0] == 0.0
 
 
@@ -118,16 +120,16 @@ def test_a_warm_start_forgets_columns_that_became_constant():
 )
 @pytest.mark.parametrize("scale", [1e40, 1e-40])
 def test_scales_of_all_columns_only_scale_the_weights(cls, y, scale):
-    plain, scaled = quiet(cls(), X, y), quiet(cls(), scale * X, y)
+    plain, scaled = fit_quietly(cls(), X, y), fit_quietly(cls(), scale * X, y)
     assert np.allclose(scale * scaled.coef_, plain.coef_, rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
 def test_small_targets_have_an_intercept(loss):
-    model = quiet(GroupLassoRegressor(loss=loss), X, 1e-20 * NUMBERS)
+    model = fit_quietly(GroupLassoRegressor(loss=loss), X, 1e-20 * NUMBERS)
     assert np.allclose(
         1e20 * model.predict(X),
-        quiet(GroupLassoRegressor(), X, NUMBERS).predict(X),
+        fit_quietly(GroupLassoRegressor(), X, NUMBERS).predict(X),
         rtol=1e-4,
         atol=1e-4,
     )
@@ -148,13 +150,13 @@ def test_small_targets_have_an_intercept(loss):
     ids=["plain", "equal", "separable"],
 )
 def test_no_penalty_ends_with_a_closed_gap(cls, y, columns):
-    model = quiet(cls(alpha=0.0), columns, y)
+    model = fit_quietly(cls(alpha=0.0), columns, y)
     assert np.isfinite(model.coef_).all()
     assert model.dual_gap_ <= 2e-6 * model.history_[0]["objective"]  # the null deviance
 
 
 def test_no_penalty_is_least_squares():
-    model = quiet(GroupLassoRegressor(alpha=0.0), X, NUMBERS)
+    model = fit_quietly(GroupLassoRegressor(alpha=0.0), X, NUMBERS)
     assert np.allclose(
         np.r_[model.intercept_, model.coef_],
         np.linalg.lstsq(np.column_stack([np.ones(80), X]), NUMBERS)[0],
@@ -196,6 +198,6 @@ def test_numbers_beyond_double_precision_end_at_the_last_finite_point(solver, lo
     )
     problem = Problem(design, RowLosses(loss, targets, weights), blocks, True, solver, GramCache())
     with np.errstate(all="ignore"):
-        found = solve(problem, GroupL2(1e-3, 0.0), 1e-6, 100)
-    assert np.isfinite(found.w).all()
-    assert np.isfinite(found.bias).all()
+        solution = solve(problem, GroupL2(1e-3, 0.0), 1e-6, 100)
+    assert np.isfinite(solution.w).all()
+    assert np.isfinite(solution.bias).all()

@@ -24,42 +24,43 @@ def data():
 
 
 def cone_program(X, y, groups, alpha, l1_weight):
-    """The least objective, and the weights, by an interior point method: one vector a group, its
-    norm bounded by a variable of its own.
+    """Return the smallest objective and the weights by an interior point method: one vector a
+    group, its norm bounded by its own variable.
     """
     X, y = X - X.mean(axis=0), y - y.mean()
     members = np.concatenate(groups)
-    sizes, places = [len(g) for g in groups], len(members)
+    sizes, n_coords = [len(g) for g in groups], len(members)
     # Vectors, bounds of norms, bounds of sizes.
-    copies, count = X[:, members], places + len(groups) + places
+    copies, count = X[:, members], n_coords + len(groups) + n_coords
     quadratic = sp.block_diag(
-        [copies.T @ copies / len(y), sp.csc_matrix((count - places, count - places))], format="csc"
+        [copies.T @ copies / len(y), sp.csc_matrix((count - n_coords, count - n_coords))],
+        format="csc",
     )
     linear = np.concatenate(
-        [-copies.T @ y / len(y), alpha * np.sqrt(sizes), np.full(places, alpha * l1_weight)]
+        [-copies.T @ y / len(y), alpha * np.sqrt(sizes), np.full(n_coords, alpha * l1_weight)]
     )
-    rows, cones, start = [], [clarabel.NonnegativeConeT(2 * places)], 0
+    rows, cones, start = [], [clarabel.NonnegativeConeT(2 * n_coords)], 0
     for sign in (1.0, -1.0):
         rows += [
             sp.hstack(
-                [sign * sp.eye(places), sp.csr_matrix((places, len(groups))), -sp.eye(places)]
+                [sign * sp.eye(n_coords), sp.csr_matrix((n_coords, len(groups))), -sp.eye(n_coords)]
             )
         ]
     for g, size in enumerate(sizes):
-        picks = sp.csr_matrix(
-            (np.ones(size + 1), (range(size + 1), [places + g, *range(start, start + size)])),
+        cone_rows = sp.csr_matrix(
+            (np.ones(size + 1), (range(size + 1), [n_coords + g, *range(start, start + size)])),
             shape=(size + 1, count),
         )
-        rows, start = [*rows, -picks], start + size
+        rows, start = [*rows, -cone_rows], start + size
         cones.append(clarabel.SecondOrderConeT(size + 1))
     table, settings = sp.vstack(rows, format="csc"), clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    found = clarabel.DefaultSolver(
+    solution = clarabel.DefaultSolver(
         sp.triu(quadratic, format="csc"), linear, table, np.zeros(table.shape[0]), cones, settings
     ).solve()
-    coef = np.bincount(members, weights=np.asarray(found.x)[:places], minlength=X.shape[1])
-    return found.obj_val + 0.5 * np.mean(y**2), coef
+    coef = np.bincount(members, weights=np.asarray(solution.x)[:n_coords], minlength=X.shape[1])
+    return solution.obj_val + 0.5 * np.mean(y**2), coef
 
 
 @pytest.mark.parametrize("l1_weight", [0.0, 0.4])
@@ -84,16 +85,16 @@ def test_other_libraries_find_the_same_weights(library, kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 40)) * (1.0 if kind == "dense" else rng.random((60, 40)) < 0.3)
     y = X[:, :5].sum(axis=1) + 0.3 * rng.normal(size=60)
-    given = np.asfortranarray(X) if kind == "dense" else sp.csc_matrix(X)
+    X_given = np.asfortranarray(X) if kind == "dense" else sp.csc_matrix(X)
     if library == "celer":
         theirs = module.GroupLasso(
             groups=5, alpha=0.05 * np.sqrt(5), fit_intercept=False, tol=1e-12
-        ).fit(given, y)
+        ).fit(X_given, y)
     else:
         theirs = module.GroupLasso(
             5, alpha=0.05, weights=np.full(8, np.sqrt(5)), fit_intercept=False, tol=1e-10
-        ).fit(given, y)
-    mine = GroupLassoRegressor(np.arange(40) // 5, 0.05, fit_intercept=False, tol=1e-13).fit(
-        given, y
+        ).fit(X_given, y)
+    ours = GroupLassoRegressor(np.arange(40) // 5, 0.05, fit_intercept=False, tol=1e-13).fit(
+        X_given, y
     )
-    assert mine.coef_ == pytest.approx(theirs.coef_, abs=1e-6)
+    assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-6)

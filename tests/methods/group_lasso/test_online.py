@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import tiny
-from solvers.textbook_blocks import Eager, softmax_slope
+from solvers.textbook_blocks import EagerDualAveraging, softmax_gradient
 from tiny import one_pass, quiet
 
 import tamis
@@ -38,11 +38,13 @@ def eager_of(groups, kind, outputs=1, **settings):
     blocks = take_groups(groups, P, **given)
     sets = np.split(blocks.members.astype(int), blocks.starts[1:-1].astype(int))
     rho = kind.get("fading_threshold", 0.0)
-    return Eager(sets, blocks.weights, blocks.l1_weights, (P, outputs), rho=rho, **settings)
+    return EagerDualAveraging(
+        sets, blocks.weights, blocks.l1_weights, (P, outputs), rho=rho, **settings
+    )
 
 
 def assert_shows(model, eager, tolerance=1e-12):
-    weights, intercepts = eager.shown()
+    weights, intercepts = eager.weights_and_intercepts()
     scale = max(1.0, abs(weights).max())
     assert abs(np.atleast_2d(model.coef_).T - weights).max() <= tolerance * scale
     assert abs(model.intercept_ - intercepts).max() <= tolerance * max(1.0, abs(intercepts).max())
@@ -94,7 +96,7 @@ def test_lazy_is_eager_for_several_classes(interpreted, kind):
     )
     eager = eager_of(APART, kind, 3, alpha=0.03)
     for x, code in zip(X, THREE, strict=True):
-        eager.step(x, softmax_slope(code, 3))
+        eager.step(x, softmax_gradient(code, 3))
     assert_shows(model, eager)
     for members in APART:
         # A group goes for all classes.

@@ -1,5 +1,5 @@
-"""The parts of the slides' tables that are easily got wrong: strongest penalties, correlations,
-cells that are taken up again, words.
+"""Parts of the slides' tables that are easy to get wrong: strongest penalties, correlations,
+resumed cells, verdicts.
 """
 
 import json

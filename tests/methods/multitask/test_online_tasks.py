@@ -8,7 +8,7 @@ import tiny
 from sklearn import config_context
 from sklearn.linear_model import MultiTaskLasso
 from sklearn.model_selection import cross_validate
-from solvers.textbook_blocks import Eager, softmax_slope
+from solvers.textbook_blocks import EagerDualAveraging, softmax_gradient
 from tiny import quiet
 
 import tamis
@@ -23,7 +23,9 @@ PENALTIES = {"individual": (0.0, 1.0), "shared": (1.0, 0.0), "shared+sparse": (1
 
 def eager_of(penalty, tasks, alpha=0.1, **settings):
     a, r = PENALTIES[penalty]
-    return Eager([[j] for j in range(P)], [a] * P, [r] * P, (P, tasks), alpha, **settings)
+    return EagerDualAveraging(
+        [[j] for j in range(P)], [a] * P, [r] * P, (P, tasks), alpha, **settings
+    )
 
 
 def stream(cuts, task=TASK, **given):
@@ -50,7 +52,7 @@ def test_a_stream_is_eager(interpreted, penalty, balance):
         weight = (i + 1) / (met * counts[task]) if balance else 1.0
         q = order.index(task)
         eager.step(x, lambda f, y=y: f - y, weight, slice(q, q + 1), 1.0 / met)
-    weights, intercepts = eager.shown()
+    weights, intercepts = eager.weights_and_intercepts()
     assert model.tasks_.tolist() == order
     assert np.allclose(model.coef_.T, weights, rtol=0, atol=1e-12 * max(1.0, abs(weights).max()))
     assert np.allclose(model.intercept_, intercepts, rtol=1e-12)
@@ -69,7 +71,7 @@ def test_a_round_is_eager(interpreted, penalty):
     eager = eager_of(penalty, 3)
     for _ in range(2):
         for r in range(max(map(len, mine))):
-            weights, intercepts = eager.shown()
+            weights, intercepts = eager.weights_and_intercepts()
             taken = []
             for q, rows in enumerate(mine):
                 i = rows[r % len(rows)]
@@ -80,8 +82,8 @@ def test_a_round_is_eager(interpreted, penalty):
                         slice(q, q + 1),
                     )
                 )
-            eager.absorb(taken)
-    weights, intercepts = eager.shown()
+            eager.add_gradients(taken)
+    weights, intercepts = eager.weights_and_intercepts()
     assert np.allclose(model.coef_.T, weights, rtol=0, atol=1e-12 * max(1.0, abs(weights).max()))
     assert np.allclose(model.intercept_, intercepts, rtol=1e-12)
     assert model.t_ == 2 * max(map(len, mine))
@@ -99,8 +101,8 @@ def test_a_stream_of_several_classes_is_eager(interpreted, penalty):
     for x, code, task in zip(X, codes, TASK, strict=True):
         met.add(task)
         q = order.index(task)
-        eager.step(x, softmax_slope(code, 3), 1.0, slice(3 * q, 3 * q + 3), 1.0 / len(met))
-    weights, intercepts = eager.shown()
+        eager.step(x, softmax_gradient(code, 3), 1.0, slice(3 * q, 3 * q + 3), 1.0 / len(met))
+    weights, intercepts = eager.weights_and_intercepts()
     assert np.allclose(model.coef_.reshape(9, P).T, weights, rtol=0, atol=1e-12)
     assert np.allclose(model.intercept_.ravel(), intercepts, rtol=0, atol=1e-12)
     assert model.coef_.any()

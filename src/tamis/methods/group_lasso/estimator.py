@@ -91,10 +91,10 @@ class BatchGroupLasso(BlockModel):
         if offset is not None:
             offset = take_offset(offset, taken.given)[taken.kept]
         design = Design(taken.rows, weights, targets.outputs, self.fit_intercept)
-        smooth = bind_loss(self._loss(), targets, taken.columns, weights, offset)
+        bound_loss = bind_loss(self._loss(), targets, taken.columns, weights, offset)
         blocks = make_blocks(self, taken.rows.shape[1])
         return targets, Problem(
-            design, smooth, blocks, self.fit_intercept, self.solver, GramCache()
+            design, bound_loss, blocks, self.fit_intercept, self.solver, GramCache()
         )
 
     def _show(self, targets, problem: Problem, outcome: Outcome, **attributes) -> None:

@@ -121,7 +121,7 @@ class GroupLassoCV(
             self.cv, taken.given, targets.strata(taken.columns),
             stratify=is_classifier(self), rows=taken.kept,
         )  # fmt: skip
-        fold_rows = [[np.flatnonzero(np.isin(taken.kept, part)) for part in fold] for fold in folds]
+        fold_rows = [[np.flatnonzero(np.isin(taken.kept, side)) for side in fold] for fold in folds]
         tasks = (delayed(held_out_losses)(problem, *fold, *path_args) for fold in fold_rows)
         losses, shortfalls = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(tasks), strict=True))
         losses = losses.T
@@ -146,8 +146,8 @@ class GroupLassoCV(
         if outcomes[best_index].shortfall > 1.0:
             self._warn_unfinished(outcomes[best_index])
         else:
-            whole = [outcome.shortfall for outcome in outcomes]
-            self._warn_search(np.vstack([shortfalls, whole]))
+            final_shortfalls = [outcome.shortfall for outcome in outcomes]
+            self._warn_search(np.vstack([shortfalls, final_shortfalls]))
         return self
 
     def _warn_search(self, shortfalls: np.ndarray) -> None:

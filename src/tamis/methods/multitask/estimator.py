@@ -131,9 +131,9 @@ class MultiTask(L1WeightParameter, TaskPenaltyParameter, Strength, BlockModel):
         design = TaskDesign(rows, codes, weights, tasks, targets.outputs, self.fit_intercept)
         if offset is not None:
             offset = take_offset(offset, taken.given)[taken.kept]
-        smooth = bind_loss(self._loss(), taken.targets, taken.columns, weights, offset)
+        bound_loss = bind_loss(self._loss(), taken.targets, taken.columns, weights, offset)
         blocks = self._blocks(rows.n_features)
-        return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramCache())
+        return targets, Problem(design, bound_loss, blocks, self.fit_intercept, "auto", GramCache())
 
     def _intercepts(self, targets, intercept):
         return targets.shape_intercepts(intercept)

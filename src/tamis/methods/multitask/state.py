@@ -10,7 +10,7 @@ import numpy as np
 
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
-from tamis.solvers.first_order.state import BLOCK
+from tamis.solvers.first_order.state import ROWS_PER_UPDATE
 from tamis.solvers.online_groups.loop import GroupOptions
 from tamis.solvers.online_groups.loop_passes import learn_rounds
 from tamis.solvers.online_groups.state import GroupEngine
@@ -22,7 +22,7 @@ from tamis.system.schema import array, size
 BY_ROUNDS, AS_WEIGHTED, BALANCED, BALANCED_SO_FAR = ("rounds", "plain", "alike", "alike so far")
 
 
-class MultiTaskState(GroupEngine):
+class TaskEngine(GroupEngine):
     """A `GroupEngine` whose outputs are those of several tasks, `width` each."""
 
     _contents: ClassVar[dict] = {
@@ -46,11 +46,11 @@ class MultiTaskState(GroupEngine):
         """Number of tasks."""
         return self.outputs // self.width
 
-    def with_tasks(self, n_tasks: int) -> "MultiTaskState":
+    def with_tasks(self, n_tasks: int) -> "TaskEngine":
         """Return a copy with more tasks, whose weights are 0."""
         larger, n_added = copy(self), n_tasks * self.width
         sources = [*range(self.outputs), *[-1] * n_added]
-        super(MultiTaskState, larger)._set_outputs(sources, np.ones(self.outputs + n_added))
+        super(TaskEngine, larger)._set_outputs(sources, np.ones(self.outputs + n_added))
         larger.totals = np.r_[self.totals[:-1], np.zeros(n_tasks), self.totals[-1]]
         return larger
 
@@ -80,8 +80,8 @@ class MultiTaskState(GroupEngine):
             super().learn(rows, encoded_targets, weights, key, n_jobs, on_progress)
             return
         order = self._round_rows(encoded_targets.tasks, weights, key)
-        for start in range(0, len(order), BLOCK):
-            block = order[start : start + BLOCK]
+        for start in range(0, len(order), ROWS_PER_UPDATE):
+            block = order[start : start + ROWS_PER_UPDATE]
             self._run_loop(learn_rounds, rows, encoded_targets, weights, block)
             if on_progress is not None:
                 on_progress(rows.n_rows * len(block) // len(order))

@@ -19,7 +19,7 @@ from tamis.methods.multitask.state import (
     BALANCED,
     BALANCED_SO_FAR,
     BY_ROUNDS,
-    MultiTaskState,
+    TaskEngine,
 )
 from tamis.methods.multitask.task_penalties import (
     L1WeightParameter,
@@ -69,9 +69,9 @@ class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineB
             )
         return super()._partial_fit(X, y, sample_weight, classes, task, offset)
 
-    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> MultiTaskState:
+    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> TaskEngine:
         shape = n_features, targets.outputs, len(targets.tasks)
-        solver_state = MultiTaskState(model.terms, model.flags, *shape, model.blocks(n_features))
+        solver_state = TaskEngine(model.terms, model.flags, *shape, model.blocks(n_features))
         solver_state.softmax = excludes(targets)
         return self._set_protocol(solver_state, is_fit)
 
@@ -81,7 +81,7 @@ class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineB
             solver_state = solver_state.with_tasks(len(targets.tasks) - solver_state.tasks)
         return self._set_protocol(solver_state, is_fit)
 
-    def _set_protocol(self, solver_state: MultiTaskState, is_fit: bool) -> MultiTaskState:
+    def _set_protocol(self, solver_state: TaskEngine, is_fit: bool) -> TaskEngine:
         """Set how the state learns; with one task, rounds are row by row."""
         if is_fit and self.protocol != "stream" and solver_state.tasks > 1:
             solver_state.protocol = BY_ROUNDS
@@ -95,9 +95,7 @@ class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineB
 class OnlineTaskMixin(Predictor):
     """Mixin of online models whose rows each belong to a task."""
 
-    _contents: ClassVar[dict] = {
-        "_engine": part(MultiTaskState, "columns", "tasks", width="outputs")
-    }
+    _contents: ClassVar[dict] = {"_engine": part(TaskEngine, "columns", "tasks", width="outputs")}
     _lives = False  # a row needs its task
 
     def _code(self, y, n_rows: int, task=None, known=None, **options):
@@ -127,7 +125,7 @@ class OnlineTaskMixin(Predictor):
             raise half_fitted(self)
         return solver_state.score(rows, codes)
 
-    def _consistent_state(self, name: str) -> tuple[MultiTaskState, TaskTargets]:
+    def _consistent_state(self, name: str) -> tuple[TaskEngine, TaskTargets]:
         """Return state and targets if they belong together: another thread may be replacing
         both.
         """

@@ -35,7 +35,7 @@ CELL_SIZE_BINDING = {"cells": lambda optimizer, _: optimizer.columns()}  # numbe
 # Outputs of a slice share the cost of reading a row, so that small slices gain nothing by threads.
 MIN_OUTPUTS_PER_THREAD = 32
 MIN_NONZEROS_PER_COLUMN = 8  # below it, threads gain less than the copies of their cells cost
-BLOCK = 1 << 16  # rows between two updates of the progress bar and checks for Ctrl-C
+ROWS_PER_UPDATE = 1 << 16  # rows between two updates of the progress bar and checks for Ctrl-C
 SINGLE_ROW_SPAN = (np.uint64(0), np.uint64(1), np.uint64(0))  # start, stop, key of the shuffle
 
 
@@ -75,10 +75,10 @@ class Engine:
             "f8",
             "cells",
             "columns*outputs",
-            order=lambda held: "F" if held.size("outputs") == 1 else "C",
+            order=lambda sizes: "F" if sizes.size("outputs") == 1 else "C",
         ),
         "bias": array(
-            "f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"
+            "f8", "cells", "outputs", order=lambda sizes: "F" if sizes.size("outputs") == 1 else "C"
         ),
         "costs": array("f8", 2, "outputs"),
         "lazy": LAZY_STATE_SCHEMA,
@@ -138,8 +138,8 @@ class Engine:
     ) -> None:
         """Learn from the rows once, in stored order (key 0) or in the shuffled order of `key`."""
         with self._open_learner(rows, n_jobs) as learn_span:
-            for start in range(0, rows.n_rows, BLOCK):
-                stop = min(start + BLOCK, rows.n_rows)
+            for start in range(0, rows.n_rows, ROWS_PER_UPDATE):
+                stop = min(start + ROWS_PER_UPDATE, rows.n_rows)
                 span = (np.uint64(start), np.uint64(stop), np.uint64(key))
                 learn_span(rows, targets, weights, span)
                 if on_progress is not None:

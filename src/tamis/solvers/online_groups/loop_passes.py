@@ -261,6 +261,6 @@ def count_group_weights(
 
 
 @compiled
-def write_squares(arrays, groups, penalty, many):
+def write_squares(arrays, groups, penalty, n_outputs):
     """Fill the squared norms of all groups."""
-    sum_squares(arrays, groups, penalty, many)
+    sum_squares(arrays, groups, penalty, n_outputs)

@@ -35,8 +35,8 @@ class Problem(NamedTuple):
         """
         is_constant = self.design.column_norms() == 0.0
         coef = np.where(is_constant[:, None], 0.0, coef)
-        copies = np.bincount(self.blocks.members.astype(np.int64), minlength=len(coef))
-        w = self.blocks.stacked(coef / np.maximum(copies, 1)[:, None])
+        n_copies = np.bincount(self.blocks.members.astype(np.int64), minlength=len(coef))
+        w = self.blocks.stacked(coef / np.maximum(n_copies, 1)[:, None])
         return w, intercept + self.design.intercept_shift(coef) if self.fit_intercept else intercept
 
     def shown(self, w: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,8 +112,8 @@ def select_blocks(
     return selected, columns, coords
 
 
-def gap_obstacles(smooth: RowLosses | Softmax, penalty) -> list[str]:
+def gap_obstacles(bound_loss: RowLosses | Softmax, penalty) -> list[str]:
     """Return the reasons why there is no duality gap: methods that loss or penalty lack."""
     requirements = [(penalty, name) for name in ("conjugate", "dual_scale")]
-    requirements += [(smooth.loss, "conjugate")] if isinstance(smooth, RowLosses) else []
+    requirements += [(bound_loss.loss, "conjugate")] if isinstance(bound_loss, RowLosses) else []
     return [f"{term!r} has no {name}" for term, name in requirements if not hasattr(term, name)]

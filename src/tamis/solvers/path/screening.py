@@ -48,13 +48,13 @@ def center_and_gradient(problem: Problem, w, bias, scores=None):
     """Return the best intercepts for some coefficients, the scores, the row gradients and the
     stacked gradient; `scores` avoids their computation where they are known.
     """
-    design, smooth = problem.design, problem.smooth
+    design, bound_loss = problem.design, problem.smooth
     scores = compute_scores(problem, w, bias) if scores is None else scores
     if problem.fit_intercept:
-        bias, scores = smooth.center(design, scores, bias)
-    raw_gradient = smooth.gradient(scores)
+        bias, scores = bound_loss.center(design, scores, bias)
+    raw_gradient = bound_loss.gradient(scores)
     stacked_gradient = problem.blocks.stacked(
-        design.coef_gradient(smooth.weights[:, None] * raw_gradient)
+        design.coef_gradient(bound_loss.weights[:, None] * raw_gradient)
     )
     return bias, scores, raw_gradient, stacked_gradient
 
@@ -63,9 +63,9 @@ def null_deviance(problem: Problem) -> float:
     """Return twice the difference between the loss of the best intercepts alone and the smallest
     possible loss, at least rounding.
     """
-    smooth = problem.smooth
-    best_loss = smooth.best_loss()
-    null_loss = smooth.null_loss(problem.design, problem.fit_intercept)
+    bound_loss = problem.smooth
+    best_loss = bound_loss.best_loss()
+    null_loss = bound_loss.null_loss(problem.design, problem.fit_intercept)
     return max(2.0 * (null_loss - best_loss), 1e-9 * abs(best_loss), 1e-300)
 
 
@@ -78,11 +78,11 @@ def evaluate_point(
     deviance, above which it proves nothing. Screening needs a gap, a bounded second derivative of
     the loss, and `soft_threshold` of the penalty.
     """
-    design, smooth, blocks = problem.design, problem.smooth, problem.blocks
+    design, bound_loss, blocks = problem.design, problem.smooth, problem.blocks
     arrays, n_outputs = block_arrays(blocks), np.uint64(design.outputs)
     bias, scores, raw_gradient, gradient = center_and_gradient(problem, w, bias, scores)
     flat_gradient = np.ascontiguousarray(gradient).ravel()
-    objective = smooth.value(scores) + value_blocks(w.ravel(), *arrays, penalty, n_outputs)
+    objective = bound_loss.value(scores) + value_blocks(w.ravel(), *arrays, penalty, n_outputs)
     excess, is_zero = np.empty(blocks.n_groups), np.zeros(blocks.n_groups, dtype=np.int64)
     has_soft_threshold = hasattr(penalty, "soft_threshold")
     dual_value, gap, violation = -np.inf, np.inf, np.inf
@@ -99,11 +99,11 @@ def evaluate_point(
             if conjugate in (0.0, np.inf):
                 dual_scaling, conjugate = penalty.alpha / dual_norm, 0.0
         feasible = dual_scaling * flat_gradient
-        dual_value = smooth.dual_value(dual_scaling * raw_gradient) - conjugate
+        dual_value = bound_loss.dual_value(dual_scaling * raw_gradient) - conjugate
         gap = max(objective - dual_value, 0.0) + _unpenalized_gap(problem, penalty, w, gradient)
-        can_screen = has_soft_threshold and np.isfinite(smooth.lipschitz)
+        can_screen = has_soft_threshold and np.isfinite(bound_loss.lipschitz)
         if can_screen and gap_limit < gap <= MAX_SCREENING_GAP * deviance:
-            radius = np.sqrt(2.0 * smooth.lipschitz * (gap + GAP_ROUNDING * abs(objective)))
+            radius = np.sqrt(2.0 * bound_loss.lipschitz * (gap + GAP_ROUNDING * abs(objective)))
             column_norms = blocks.stacked(design.column_norms())
             screen_blocks(
                 feasible, *arrays, column_norms, radius, penalty, n_outputs, excess, is_zero

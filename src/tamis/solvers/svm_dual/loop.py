@@ -80,7 +80,7 @@ def select_second(
     quotients are compared by their products.
     """
     row = rows[first]
-    own_diagonal = diagonal[row]
+    first_diagonal = diagonal[row]
     second, best_gain, best_curvature = first, 0.0, 1.0
     for k in range(n_active):
         e = active[k]
@@ -88,7 +88,7 @@ def select_second(
             r = rows[e]
             difference = max_gradient - (targets[e] - scores[r])
             if difference > 0.0:
-                curvature = max(MIN_CURVATURE, own_diagonal + diagonal[r] - 2.0 * kernel[row, r])
+                curvature = max(MIN_CURVATURE, first_diagonal + diagonal[r] - 2.0 * kernel[row, r])
                 if difference * difference * best_curvature > best_gain * curvature:
                     second, best_gain, best_curvature = e, difference * difference, curvature
     return second
@@ -118,7 +118,7 @@ def shrink_active(
     """Remove entries at a bound whose gradients point outwards and exceed those of the entries that
     can move.
     """
-    n_kept = ZERO
+    n_remaining = ZERO
     for k in range(n_active):
         e = active[k]
         gradient = targets[e] - scores[rows[e]]
@@ -126,9 +126,9 @@ def shrink_active(
             (gradient > max_gradient and not can_rise[e])
             or (gradient < min_gradient and not can_fall[e])
         ):
-            active[n_kept] = e
-            n_kept += ONE
-    return n_kept
+            active[n_remaining] = e
+            n_remaining += ONE
+    return n_remaining
 
 
 @helper

@@ -16,13 +16,13 @@ def select_highest(rows, signs, targets, caps, alpha, scores):
     """Return the entry of the largest gradient among those through which the weight of a row may
     rise, and whether there is one.
     """
-    best, max_gradient, found = ZERO, -np.inf, False
+    best, max_gradient, has_candidate = ZERO, -np.inf, False
     for e in range(np.uint64(caps.shape[0])):
         if (alpha[e] < caps[e]) if signs[e] > 0.0 else (alpha[e] > 0.0):
             gradient = targets[e] - scores[rows[e]]
             if gradient > max_gradient:
-                best, max_gradient, found = e, gradient, True
-    return best, found
+                best, max_gradient, has_candidate = e, gradient, True
+    return best, has_candidate
 
 
 @copied
@@ -152,8 +152,8 @@ def exchange(kernel, entries, alpha, scores, members, inverse, n_members, shift,
     e, sign, steps = ZERO, 0.0, 0
     while steps < max_steps and n_members < capacity:
         if n_members == ZERO:
-            new_member, found = select_highest(rows, signs, targets, caps, alpha, scores)
-            if not found:
+            new_member, has_candidate = select_highest(rows, signs, targets, caps, alpha, scores)
+            if not has_candidate:
                 return steps
             members[n_members], is_member[new_member], sign = new_member, True, 0.0
             inverse[n_members, n_members] = 1.0 / (

@@ -28,7 +28,15 @@ def spectral_bound(design, n_iterations: int = 20) -> float:
 
 
 def fista(
-    design, smooth, blocks: Blocks, penalty, w, bias, tol: float, max_iter: int, fit_intercept: bool
+    design,
+    bound_loss,
+    blocks: Blocks,
+    penalty,
+    w,
+    bias,
+    tol: float,
+    max_iter: int,
+    fit_intercept: bool,
 ):
     """Return the stacked coefficients and intercepts after at most `max_iter` iterations from `w`
     and `bias`.
@@ -39,18 +47,18 @@ def fista(
     Candes).
     """
     arrays, n_outputs = (blocks.starts, blocks.weights, blocks.l1_weights), np.uint64(w.shape[1])
-    lipschitz = smooth.hessian_scale * max(
+    lipschitz = bound_loss.hessian_scale * max(
         spectral_bound(design) * blocks.overlap, 1.0 if fit_intercept else 0.0
     )
-    if not smooth.is_quadratic:
+    if not bound_loss.is_quadratic:
         lipschitz *= INITIAL_CURVATURE_RATIO
     lipschitz = max(lipschitz, 1.0 / largest_step(penalty))
     extrapolated_w, extrapolated_bias, momentum = w.copy(), bias.copy(), 1.0
     # Scores at w and at the extrapolated point; they are linear in the coefficients.
     w_scores = scores = design.scores(blocks.gathered(w)) + design.intercept_scores(bias)
     for iteration in range(1, max_iter + 1):
-        value = smooth.value(scores)
-        weighted_gradients = smooth.weights[:, None] * smooth.gradient(scores)
+        value = bound_loss.value(scores)
+        weighted_gradients = bound_loss.weights[:, None] * bound_loss.gradient(scores)
         w_gradient = blocks.stacked(design.coef_gradient(weighted_gradients))
         bias_gradient = design.sum_by_output(weighted_gradients)
         for _ in range(DOUBLINGS):
@@ -64,7 +72,7 @@ def fista(
             step_square = (w_step**2).sum() + bias_step @ bias_step
             bound = value + linear_term + 0.5 * lipschitz * step_square
             new_scores = design.scores(blocks.gathered(new_w)) + design.intercept_scores(new_bias)
-            if smooth.value(new_scores) <= bound + 1e-12 * abs(value):
+            if bound_loss.value(new_scores) <= bound + 1e-12 * abs(value):
                 break
             lipschitz *= 2.0
         else:

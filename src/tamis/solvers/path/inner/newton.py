@@ -37,22 +37,22 @@ def proximal_newton(
     """Return the stacked coefficients, intercepts and scores that minimise the problem over some
     blocks, from a point with these scores and this stacked gradient.
     """
-    design, smooth = problem.design, problem.smooth
+    design, bound_loss = problem.design, problem.smooth
     arrays, n_outputs = block_arrays(set_blocks), np.uint64(w.shape[1])
     # A single step needs no copy of the columns.
-    uses_full_design = smooth.is_quadratic and design.shares_rows
+    uses_full_design = bound_loss.is_quadratic and design.shares_rows
     set_design = design if uses_full_design else design.select_columns(columns)
     for step in range(MAX_NEWTON_STEPS):
         if step:
             w_gradient = set_blocks.stacked(
-                set_design.coef_gradient(smooth.weights[:, None] * smooth.gradient(scores))
+                set_design.coef_gradient(bound_loss.weights[:, None] * bound_loss.gradient(scores))
             )
         flat_gradient = np.ascontiguousarray(w_gradient).ravel()
         distance = distance_blocks(w.ravel(), flat_gradient, *arrays, penalty, n_outputs)
         if distance <= tol:
             break
         model_tol = tol
-        if not smooth.is_quadratic:
+        if not bound_loss.is_quadratic:
             model_tol = max(0.5 * tol, (0.1 if step == 0 else 0.01) * distance)
         new_w, score_change = w.copy(), None
         if shares_gram(problem):
@@ -75,9 +75,9 @@ def proximal_newton(
             )
             gram = _joint_gram(problem, set_design, set_blocks, scores)
             model = GramModel(gram, w_gradient.reshape(-1, 1), w.reshape(-1, 1), coord_blocks)
-            solver_tol = EXACT_TOL_RATIO * model_tol if smooth.is_quadratic else model_tol
+            solver_tol = EXACT_TOL_RATIO * model_tol if bound_loss.is_quadratic else model_tol
             solve_quadratic(model, new_w.reshape(-1, 1), coord_blocks, penalty, solver_tol)
-        objective = smooth.value(scores) + value_blocks(w.ravel(), *arrays, penalty, n_outputs)
+        objective = bound_loss.value(scores) + value_blocks(w.ravel(), *arrays, penalty, n_outputs)
         change = new_w - w
         if score_change is None:
             coef_change = set_blocks.gathered(change)
@@ -88,14 +88,14 @@ def proximal_newton(
             trial = w + length * change if length < 1.0 else new_w
             new_bias, new_scores = bias, scores + length * score_change
             if problem.fit_intercept:
-                new_bias, new_scores = smooth.center(design, new_scores, bias)
-            new_objective = smooth.value(new_scores) + value_blocks(
+                new_bias, new_scores = bound_loss.center(design, new_scores, bias)
+            new_objective = bound_loss.value(new_scores) + value_blocks(
                 trial.ravel(), *arrays, penalty, n_outputs
             )
             if new_objective <= objective + 1e-14 * abs(objective):
                 break
         w, bias, scores = trial, new_bias, new_scores
-        if smooth.is_quadratic or objective - new_objective <= 1e-15 * abs(objective):
+        if bound_loss.is_quadratic or objective - new_objective <= 1e-15 * abs(objective):
             break
     return w, bias, scores
 
@@ -125,13 +125,13 @@ def _solve_shared(
     Where a Gram matrix pays but is expensive, sweeps over the columns come first, for about as long
     as the Gram matrix would take: nearly orthogonal columns need only a few.
     """
-    smooth, design, n_coords = problem.smooth, problem.design, len(set_blocks.members)
-    curvature, has_one_output = smooth.curvature(scores, 0, 0), w_gradient.shape[1] == 1
+    bound_loss, design, n_coords = problem.smooth, problem.design, len(set_blocks.members)
+    curvature, has_one_output = bound_loss.curvature(scores, 0, 0), w_gradient.shape[1] == 1
     if has_one_output and design.sparse:
         columns_csc = set_design.X if set_design is not design else design.X[:, columns]
         if n_coords > MAX_GRAM_COORDS or 3 * columns_csc.nnz < n_coords * n_coords:
             residuals = _divide_by_curvature(
-                smooth.weights * smooth.gradient(scores)[:, 0], curvature
+                bound_loss.weights * bound_loss.gradient(scores)[:, 0], curvature
             )
             sparse = SparseModel(columns_csc, curvature, design.centred, residuals, set_blocks)
             solve_quadratic(sparse, w, set_blocks, penalty, tol)
@@ -140,17 +140,15 @@ def _solve_shared(
     if has_one_output and not design.sparse:
         needs_no_gram = n_coords > MAX_GRAM_COORDS or design.n_rows < n_coords
         reads_in_place = set_design is design and design.has_contiguous_columns
-        max_cycles = (
-            MAX_SWEEP_CYCLES
-            if needs_no_gram
-            else _cycles_before_gram(gram_cache, columns)
-            if reads_in_place
-            else 0
-        )
+        max_cycles = 0
+        if needs_no_gram:
+            max_cycles = MAX_SWEEP_CYCLES
+        elif reads_in_place:
+            max_cycles = _cycles_before_gram(gram_cache, columns)
         if max_cycles:
-            known_lipschitz = (
-                gram_cache.get_lipschitz(block_indices) if smooth.is_quadratic else None
-            )
+            known_lipschitz = None
+            if bound_loss.is_quadratic:
+                known_lipschitz = gram_cache.get_lipschitz(block_indices)
             model = _dense_model(
                 problem, set_design, set_blocks, columns, curvature, scores, known_lipschitz
             )
@@ -164,16 +162,15 @@ def _solve_shared(
                 return (model.residuals - old_residuals)[:, None] if reads_in_place else None
             w_gradient = model.coef_gradient()
     all_columns, members = np.arange(len(columns)), set_blocks.members.astype(np.int64)
-    if smooth.is_quadratic:
+    if bound_loss.is_quadratic:
         gram = gram_cache.get(design, curvature, columns, MAX_CACHED_COLUMNS)
     else:
         gram = set_design.gram(curvature, all_columns, all_columns)
     if len(members) != len(columns) or (members != all_columns).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
+    model_tol = EXACT_TOL_RATIO * tol if bound_loss.is_quadratic else tol
     gram_model = GramModel(gram, w_gradient, w, set_blocks)
-    solve_quadratic(
-        gram_model, w, set_blocks, penalty, EXACT_TOL_RATIO * tol if smooth.is_quadratic else tol
-    )
+    solve_quadratic(gram_model, w, set_blocks, penalty, model_tol)
     return None
 
 
@@ -191,8 +188,8 @@ def _dense_model(
     """Return a model of the columns in place if the design allows it, else of a copy of them,
     centred and scaled by the root of the curvature.
     """
-    smooth, design = problem.smooth, problem.design
-    weighted_gradients = smooth.weights * smooth.gradient(scores)[:, 0]
+    bound_loss, design = problem.smooth, problem.design
+    weighted_gradients = bound_loss.weights * bound_loss.gradient(scores)[:, 0]
     members = set_blocks.members.astype(np.int64)
     if set_design is design and design.has_contiguous_columns:
         scaled_residuals, coord_columns = weighted_gradients / curvature[0], columns[members]

@@ -269,7 +269,9 @@ def check_scores_memory(X, outputs: int, what: str = "the scores") -> None:
     """Refuse a matrix of rows by outputs that is too large for the memory."""
     rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
     needed = 8 * rows * outputs
-    if needed > memory.SMALL:  # for single rows, building the sentence takes a twentieth of `predict`
+    if (
+        needed > memory.UNCHECKED_BYTES
+    ):  # for single rows, building the sentence takes a twentieth of `predict`
         check_memory(
             f"{what} of {rows:,} rows and {outputs:,} outputs",
             needed,

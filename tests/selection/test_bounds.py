@@ -14,9 +14,9 @@ from tamis.selection.error_bounds import (
     concave_tail,
     effective_threshold,
     false_selections,
-    largest_runs,
-    least_threshold,
-    settle_promises,
+    max_features_per_run,
+    min_threshold,
+    resolve_error_control,
 )
 
 
@@ -44,9 +44,9 @@ def test_the_unimodal_bound_begins_where_theorem_2_says(share, begin):
     assert false_selections(1000 * share, 1000, above, 50, "unimodal") == pytest.approx(
         min(wanted, false_selections(1000 * share, 1000, above, 50))
     )
-    assert error_bounds._unimodal(share, above, 50) == pytest.approx(0.5 / (2 * above - 1 - 0.01))
-    assert error_bounds._unimodal(0.58, 1.0, 50) == math.inf  # more than 1 / sqrt(3)
-    assert error_bounds._unimodal(0.57, 1.0, 50) < math.inf
+    assert error_bounds._unimodal_factor(share, above, 50) == pytest.approx(0.5 / (2 * above - 1 - 0.01))
+    assert error_bounds._unimodal_factor(0.58, 1.0, 50) == math.inf  # more than 1 / sqrt(3)
+    assert error_bounds._unimodal_factor(0.57, 1.0, 50) < math.inf
 
 
 @pytest.mark.parametrize("power", [-0.5, -0.25])
@@ -125,13 +125,13 @@ def test_the_heaviest_tail_is_reached():
 
 @pytest.mark.parametrize("assumption", ASSUMPTIONS)
 def test_solutions_keep_the_promise_and_no_larger_one_does(assumption):
-    q = largest_runs(1.0, 800, 0.75, 50, assumption)
+    q = max_features_per_run(1.0, 800, 0.75, 50, assumption)
     assert (
         false_selections(q, 800, 0.75, 50, assumption)
         <= 1.0
         < false_selections(q + 1, 800, 0.75, 50, assumption)
     )
-    threshold = least_threshold(1.0, 800, 20, 50, assumption)
+    threshold = min_threshold(1.0, 800, 20, 50, assumption)
     assert false_selections(20, 800, threshold, 50, assumption) <= 1.0
     assert (
         threshold == pytest.approx(0.51)
@@ -140,19 +140,19 @@ def test_solutions_keep_the_promise_and_no_larger_one_does(assumption):
 
 
 def test_any_two_promises_give_the_third():
-    assert settle_promises(0.9, 12, None, 500, 50, "none") == (0.9, 12)
-    assert settle_promises(0.9, None, 2.0, 500, 50, "none") == (0.9, 28)  # sqrt(2 * 0.8 * 500)
+    assert resolve_error_control(0.9, 12, None, 500, 50, "none") == (0.9, 12)
+    assert resolve_error_control(0.9, None, 2.0, 500, 50, "none") == (0.9, 28)  # sqrt(2 * 0.8 * 500)
     # 144 / 500 = 0.288 = 2 pi - 1.
-    assert settle_promises(None, 12, 1.0, 500, 50, "none") == (pytest.approx(0.65), 12)
-    assert settle_promises(None, None, None, 500, 50, "none") == (0.75, 15)
-    assert settle_promises(0.6, None, None, 500, 50, "none") == (0.6, None)
-    assert settle_promises(None, 900, None, 500, 50, "none") == (0.75, 500)
+    assert resolve_error_control(None, 12, 1.0, 500, 50, "none") == (pytest.approx(0.65), 12)
+    assert resolve_error_control(None, None, None, 500, 50, "none") == (0.75, 15)
+    assert resolve_error_control(0.6, None, None, 500, 50, "none") == (0.6, None)
+    assert resolve_error_control(None, 900, None, 500, 50, "none") == (0.75, 500)
     with pytest.raises(ValueError, match="give at most two"):
-        settle_promises(0.6, 5, 1.0, 500, 50, "none")
+        resolve_error_control(0.6, 5, 1.0, 500, 50, "none")
     with pytest.raises(ValueError, match="n_selected may be 22 at most"):
-        settle_promises(None, 100, 1.0, 500, 50, "none")
+        resolve_error_control(None, 100, 1.0, 500, 50, "none")
     with pytest.warns(UserWarning, match=r"3 features .*0.1"):
-        assert settle_promises(None, None, 0.1, 3, 50, "none") == (0.75, 1)
+        assert resolve_error_control(None, None, 0.1, 3, 50, "none") == (0.75, 1)
 
 
 def test_thresholds_lie_on_the_grid_of_frequencies():

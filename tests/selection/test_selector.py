@@ -22,12 +22,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamis import FOBOSClassifier, FTRLClassifier, RDAClassifier, RDARegressor, StabilitySelector
 from tamis.base.splits import complementary_halves
 from tamis.datasets import make_text
-from tamis.selection.half_samples import strongest
+from tamis.selection.half_samples import strongest_penalty
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 40))
-NUMBERS = X[:, :3] @ [3.0, -2.0, 2.0] + 0.5 * RANDOM.normal(size=120)
-CLASSES = (NUMBERS > 0).astype(int)
+REGRESSION_GRID = X[:, :3] @ [3.0, -2.0, 2.0] + 0.5 * RANDOM.normal(size=120)
+CLASSES = (REGRESSION_GRID > 0).astype(int)
 FAST = RDAClassifier(max_iter=3, tol=None)
 
 
@@ -64,20 +64,20 @@ def test_planted_features_are_found(estimator):
 
 
 def test_regression_and_several_outputs():
-    for y in (NUMBERS, np.c_[NUMBERS, -X[:, 3]]):
+    for y in (REGRESSION_GRID, np.c_[REGRESSION_GRID, -X[:, 3]]):
         selector = quick(RDARegressor(max_iter=5, tol=None), n_selected=5).fit(X, y)
         assert {0, 1, 2} <= set(selector.support_)
     assert 3 in selector.support_
 
 
 def test_several_classes_are_a_union():
-    y = np.where(X[:, 5] > 0.7, "c", np.where(NUMBERS > 0, "b", "a"))
+    y = np.where(X[:, 5] > 0.7, "c", np.where(REGRESSION_GRID > 0, "b", "a"))
     selector = quick(RDAClassifier(max_iter=5, tol=None), n_selected=6, threshold=0.6).fit(X, y)
     assert {0, 5} <= set(selector.support_)
 
 
 def test_frequencies_are_those_of_the_runs_counted_by_hand():
-    selector = quick(Lasso(), n_selected=4, param_values=[0.5, 0.1], threshold=0.7).fit(X, NUMBERS)
+    selector = quick(Lasso(), n_selected=4, param_values=[0.5, 0.1], threshold=0.7).fit(X, REGRESSION_GRID)
     shares = np.rint(selector.selection_probability_ * 10)
     assert selector.selection_probability_ * 10 == pytest.approx(shares)
     assert shares.sum() <= 40
@@ -85,8 +85,8 @@ def test_frequencies_are_those_of_the_runs_counted_by_hand():
     counts = np.zeros(40)
     for pair in range(5):
         for rows in complementary_halves(120, None, np.random.SeedSequence((base, pair))):
-            first = np.flatnonzero(Lasso(0.5).fit(X[rows], NUMBERS[rows]).coef_)
-            weights = np.abs(Lasso(0.1).fit(X[rows], NUMBERS[rows]).coef_)
+            first = np.flatnonzero(Lasso(0.5).fit(X[rows], REGRESSION_GRID[rows]).coef_)
+            weights = np.abs(Lasso(0.1).fit(X[rows], REGRESSION_GRID[rows]).coef_)
             weights[first] = 0.0
             counts[first] += 1
             assert len(first) <= 4
@@ -97,7 +97,7 @@ def test_frequencies_are_those_of_the_runs_counted_by_hand():
 
 
 def test_the_path_of_frequencies_rises_to_the_selection_probability():
-    selector = quick(Lasso(), n_selected=12, param_values=8).fit(X, NUMBERS)
+    selector = quick(Lasso(), n_selected=12, param_values=8).fit(X, REGRESSION_GRID)
     path = selector.stability_path_.toarray()
     assert path.shape == (8, 40)
     assert (np.diff(path, axis=0) >= 0).all()
@@ -109,7 +109,7 @@ def test_the_path_of_frequencies_rises_to_the_selection_probability():
 
 
 def test_without_a_limit_q_is_the_mean_number_that_came_in():
-    selector = quick(Lasso(), threshold=0.8, param_values=[0.3, 0.1]).fit(X, NUMBERS)
+    selector = quick(Lasso(), threshold=0.8, param_values=[0.3, 0.1]).fit(X, REGRESSION_GRID)
     assert selector.n_selected_ == pytest.approx(selector.selection_probability_.sum())
     assert selector.expected_false_selections_ == pytest.approx(
         selector.n_selected_**2 / (0.6 * 40)
@@ -117,7 +117,7 @@ def test_without_a_limit_q_is_the_mean_number_that_came_in():
 
 
 def test_independent_halves():
-    selector = quick(Lasso(), complementary=False, threshold=0.8, n_selected=4).fit(X, NUMBERS)
+    selector = quick(Lasso(), complementary=False, threshold=0.8, n_selected=4).fit(X, REGRESSION_GRID)
     assert np.allclose(
         selector.selection_probability_ * 10, np.rint(selector.selection_probability_ * 10)
     )
@@ -132,23 +132,23 @@ def test_selectors_without_weights_and_models_without_a_path():
     assert 0 in selector.support_
     crowded = quick(SelectKBest(k=8), n_selected=3, threshold=0.6).fit(X, CLASSES)
     assert len(crowded.support_) == 0  # nothing to rank eight by: none comes in
-    dense = quick(LinearRegression(), n_selected=3, threshold=0.6).fit(X, NUMBERS)
+    dense = quick(LinearRegression(), n_selected=3, threshold=0.6).fit(X, REGRESSION_GRID)
     assert set(dense.support_) == {0, 1, 2}  # the largest weights
 
 
 def test_pipelines():
     piped = make_pipeline(MaxAbsScaler(), Lasso())
-    selector = quick(piped, n_selected=3).fit(X, NUMBERS)
+    selector = quick(piped, n_selected=3).fit(X, REGRESSION_GRID)
     assert selector.param_name_ == "lasso__alpha"
     assert set(selector.support_) == {0, 1, 2}
 
 
 def test_the_automatic_path_begins_where_the_first_feature_comes_in():
-    top = strongest(Lasso(), "alpha", X, NUMBERS)
-    assert not Lasso(1.001 * top).fit(X, NUMBERS).coef_.any()
-    assert Lasso(0.98 * top).fit(X, NUMBERS).coef_.any()
+    top = strongest_penalty(Lasso(), "alpha", X, REGRESSION_GRID)
+    assert not Lasso(1.001 * top).fit(X, REGRESSION_GRID).coef_.any()
+    assert Lasso(0.98 * top).fit(X, REGRESSION_GRID).coef_.any()
     machine = LinearSVC(penalty="l1", dual=False, tol=1e-8)
-    least = strongest(machine, "C", X, CLASSES)
+    least = strongest_penalty(machine, "C", X, CLASSES)
     assert not machine.set_params(C=0.99 * least).fit(X, CLASSES).coef_.any()
     assert machine.set_params(C=1.05 * least).fit(X, CLASSES).coef_.any()
 
@@ -203,7 +203,7 @@ def refuse_large(toarray):
 def test_names_and_output_formats():
     names = [f"word {k}" for k in range(40)]
     frame = pd.DataFrame(X, columns=names)
-    selector = quick(Lasso(), n_selected=3).fit(frame, NUMBERS)
+    selector = quick(Lasso(), n_selected=3).fit(frame, REGRESSION_GRID)
     assert selector.get_feature_names_out().tolist() == ["word 0", "word 1", "word 2"]
     out = selector.set_output(transform="pandas").transform(frame)
     assert list(out.columns) == ["word 0", "word 1", "word 2"]
@@ -211,7 +211,7 @@ def test_names_and_output_formats():
     assert (
         quick(Lasso(), n_selected=3)
         .set_output(transform="polars")
-        .fit(polars, NUMBERS)
+        .fit(polars, REGRESSION_GRID)
         .transform(polars)
         .columns
         == out.columns.tolist()

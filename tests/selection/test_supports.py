@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from tamis import FOBOSClassifier, selection_kappa
-from tamis.selection.supports import as_indicators, kept_by
+from tamis.selection.supports import indicator_matrix, kept_by
 
 MASKS = np.array([[1, 0, 1, 0, 0, 1], [1, 1, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0]], dtype=bool)
 WEIGHTS = MASKS * np.array([-0.5, 2.0, 3.0, 1.0, 1.0, -4.0])
@@ -33,7 +33,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_all_forms_are_the_same_matrix(form):
-    found = as_indicators(FORMS[form], 6)
+    found = indicator_matrix(FORMS[form], 6)
     assert found.dtype == float
     assert np.array_equal(found.toarray(), MASKS)
 
@@ -42,7 +42,7 @@ def test_stored_zeros_are_not_kept_and_input_is_not_changed():
     weights = sp.csr_array(WEIGHTS)
     weights.data[0] = 0.0
     before = weights.data.copy()
-    assert as_indicators(weights).sum() == MASKS.sum() - 1
+    assert indicator_matrix(weights).sum() == MASKS.sum() - 1
     assert np.array_equal(weights.data, before)
 
 
@@ -107,10 +107,10 @@ def test_pipelines_speak_of_the_columns_that_came_in():
 )
 def test_bad_supports(supports, n_features, words):
     with pytest.raises(ValueError, match=words):
-        as_indicators(supports, n_features)
+        indicator_matrix(supports, n_features)
 
 
 @pytest.mark.parametrize("supports", ["abc", {"a": 1}, 3, [["a"], ["b"]]])
 def test_things_that_are_no_supports(supports):
     with pytest.raises(TypeError, match=r"indices|index arrays"):
-        as_indicators(supports, 4)
+        indicator_matrix(supports, 4)

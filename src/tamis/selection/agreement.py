@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.special import stdtrit
 
 from tamis.base.fast_checks import check_sparse
-from tamis.selection.supports import Matrix, Supports, as_indicators
+from tamis.selection.supports import Matrix, Supports, indicator_matrix
 
 MEASURES = ("nogueira", "jaccard", "kuncheva")
 
@@ -71,7 +71,7 @@ def selection_kappa(supports: Supports, n_features: int | None = None) -> float:
     >>> selection_kappa([[4], [4]], n_features=10)
     1.0
     """
-    matrix = as_indicators(supports, n_features)
+    matrix = indicator_matrix(supports, n_features)
     overlaps, sizes = _overlaps(matrix)
     first, second = np.triu_indices(len(sizes), 1)
     return float(
@@ -194,13 +194,13 @@ def selection_stability(
         )
     if similarity is not None and measure != "nogueira":
         raise ValueError(f"similarity works with measure='nogueira' only. Got {measure!r}.")
-    matrix = as_indicators(supports, n_features)
+    matrix = indicator_matrix(supports, n_features)
     if measure == "nogueira":
         value, without, pairs = _nogueira(matrix, similarity)
     else:
-        value, without, pairs = _pairwise(matrix, measure)
+        value, without, pairs = _mean_pairwise(matrix, measure)
     floor = 0.0 if measure == "jaccard" else -1.0
-    low, high = np.clip(_interval(value, without, pairs, confidence), floor, 1.0).tolist()
+    low, high = np.clip(_jackknife_interval(value, without, pairs, confidence), floor, 1.0).tolist()
     return SelectionStability(float(value), low, high, measure, float(confidence), matrix.shape[0])
 
 
@@ -221,17 +221,17 @@ def _kappa(overlap, one, other, width):
 def _nogueira(matrix, similarity) -> tuple[float, np.ndarray, np.ndarray]:
     """Estimate, the estimates without each run, and what pairs of runs share in its units."""
     runs, width = matrix.shape
-    shared, beside = _shared(matrix, similarity)
+    shared, beside = _weighted_overlaps(matrix, similarity)
     sizes = np.asarray(matrix.sum(axis=1)).ravel()
     own, rows = shared.diagonal(), shared.sum(axis=1)
     sums = np.array([own.sum(), rows.sum(), sizes.sum(), (sizes**2).sum()])
     parts = np.array([own, 2.0 * rows - own, sizes, sizes**2])
-    value, chance = _corrected(sums, runs, width, beside)
-    without, _ = _corrected(sums[:, None] - parts, max(runs - 1, 2), width, beside)
+    value, chance = _chance_corrected(sums, runs, width, beside)
+    without, _ = _chance_corrected(sums[:, None] - parts, max(runs - 1, 2), width, beside)
     return float(value), without, shared / chance
 
 
-def _corrected(sums, runs, width, beside) -> tuple[np.ndarray, np.ndarray]:
+def _chance_corrected(sums, runs, width, beside) -> tuple[np.ndarray, np.ndarray]:
     """1 - tr(C S) / tr(C Sigma_0) and its denominator, from sums over runs: of what each has in
     common with itself and with all, of sizes and of their squares. 1 where chance has no choice:
     all empty, all full, or all columns alike.
@@ -247,7 +247,7 @@ def _corrected(sums, runs, width, beside) -> tuple[np.ndarray, np.ndarray]:
     return np.where(free, value, 1.0), chance
 
 
-def _shared(matrix, similarity) -> tuple[np.ndarray, float]:
+def _weighted_overlaps(matrix, similarity) -> tuple[np.ndarray, float]:
     """What each run has in common with each, twins counted by their similarity, and the sum of all
     similarities of two different columns.
     """
@@ -280,7 +280,7 @@ def _shared(matrix, similarity) -> tuple[np.ndarray, float]:
     return chosen @ (chosen @ block).T, float(alike.sum() - alike.diagonal().sum())
 
 
-def _interval(value, without, pairs, confidence) -> tuple[float, float]:
+def _jackknife_interval(value, without, pairs, confidence) -> tuple[float, float]:
     """Limits by the jackknife of the root of 1 - stability, which steadies the spread near 1.
 
     Runs of two kinds, half each, look all the same to the jackknife: what is peculiar to pairs, the
@@ -292,12 +292,12 @@ def _interval(value, without, pairs, confidence) -> tuple[float, float]:
     root, roots = np.sqrt(1.0 - value), np.sqrt(1.0 - without)
     variance = (runs - 1) / runs * ((roots - roots.mean()) ** 2).sum()
     if root > 0.0:
-        variance = max(variance, _peculiar(pairs) / (4.0 * root**2))
+        variance = max(variance, _pair_variance(pairs) / (4.0 * root**2))
     reach = stdtrit(runs - 1, 0.5 + confidence / 2) * np.sqrt(variance)
     return 1.0 - (root + reach) ** 2, 1.0 - max(root - reach, 0.0) ** 2
 
 
-def _peculiar(pairs) -> float:
+def _pair_variance(pairs) -> float:
     """Variance of the mean over pairs by what a pair has beyond the effects of its two runs."""
     runs = len(pairs)
     if runs < 4:
@@ -314,12 +314,12 @@ def agreements(
     supports: Supports, n_features: int | None = None, measure: str = "kappa"
 ) -> np.ndarray:
     """Agreement of every run with every other, of shape (runs, runs), by "kappa" or "jaccard"."""
-    matrix = as_indicators(supports, n_features)
+    matrix = indicator_matrix(supports, n_features)
     overlaps, sizes = _overlaps(matrix)
-    return _agree(overlaps, sizes, matrix.shape[1], measure)
+    return _agreement_matrix(overlaps, sizes, matrix.shape[1], measure)
 
 
-def _agree(overlaps, sizes, width, measure) -> np.ndarray:
+def _agreement_matrix(overlaps, sizes, width, measure) -> np.ndarray:
     """The pairwise measure of all pairs; two empty supports agree."""
     if measure == "jaccard":
         union = sizes[:, None] + sizes[None, :] - overlaps
@@ -327,7 +327,7 @@ def _agree(overlaps, sizes, width, measure) -> np.ndarray:
     return _kappa(overlaps, sizes[:, None], sizes[None, :], width)
 
 
-def _pairwise(matrix, measure) -> tuple[float, np.ndarray, np.ndarray]:
+def _mean_pairwise(matrix, measure) -> tuple[float, np.ndarray, np.ndarray]:
     """Mean of a pairwise measure, the means without each run, and all pairs."""
     overlaps, sizes = _overlaps(matrix)
     runs, width = matrix.shape
@@ -337,7 +337,7 @@ def _pairwise(matrix, measure) -> tuple[float, np.ndarray, np.ndarray]:
             f"{int(sizes.min())} to {int(sizes.max())}. Use measure='nogueira', which equals it "
             "where the sizes are equal."
         )
-    pairs = _agree(overlaps, sizes, width, measure)
+    pairs = _agreement_matrix(overlaps, sizes, width, measure)
     np.fill_diagonal(pairs, 0.0)
     means = pairs.sum(axis=1) / (runs - 1)
     value = float(means.mean())

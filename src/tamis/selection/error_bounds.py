@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 ASSUMPTIONS = ("none", "unimodal", "r-concave")
-USUAL_THRESHOLD, USUAL_FALSE = 0.75, 1.0
+DEFAULT_THRESHOLD, DEFAULT_MAX_FALSE = 0.75, 1.0
 
 
 def effective_threshold(threshold: float, n_pairs: int) -> float:
@@ -28,7 +28,7 @@ def false_selections(
         q * share / (2.0 * threshold - 1.0),
     ]  # Meinshausen and Buhlmann, theorem 1; Shah and Samworth, equation 4
     if assumption == "unimodal":
-        bounds.append(_unimodal(share, threshold, n_pairs) * q * share)
+        bounds.append(_unimodal_factor(share, threshold, n_pairs) * q * share)
     elif assumption == "r-concave":
         count = round(threshold * 2 * n_pairs)
         simultaneous = concave_tail(share**2, count - n_pairs, n_pairs, -0.5)
@@ -36,7 +36,7 @@ def false_selections(
     return float(min(bounds))
 
 
-def _unimodal(share: float, threshold: float, n_pairs: int) -> float:
+def _unimodal_factor(share: float, threshold: float, n_pairs: int) -> float:
     """Factor of Shah and Samworth, theorem 2; infinite where its conditions fail."""
     begin = min(0.5 + share**2, 0.5 + 0.5 / n_pairs + 0.75 * share**2)
     if share > 1.0 / math.sqrt(3.0) or threshold <= begin or 2.0 * threshold - 1.0 <= 0.5 / n_pairs:
@@ -88,7 +88,7 @@ def _root(excess, k: int) -> float:
     )
 
 
-def largest_runs(
+def max_features_per_run(
     max_false: float, width: int, threshold: float, n_pairs: int, assumption: str
 ) -> int:
     """The most features a run may keep for a bound of at most `max_false`; 0 if not even one."""
@@ -102,7 +102,7 @@ def largest_runs(
     return low
 
 
-def least_threshold(
+def min_threshold(
     max_false: float, width: int, q: int, n_pairs: int, assumption: str
 ) -> float | None:
     """The least threshold above one half whose bound is at most `max_false`, or None."""
@@ -113,7 +113,7 @@ def least_threshold(
     return None
 
 
-def settle_promises(
+def resolve_error_control(
     threshold: float | None,
     q: int | None,
     max_false: float | None,
@@ -132,11 +132,11 @@ def settle_promises(
         return _solve_threshold(max_false, width, q, n_pairs, assumption), q
     if threshold is not None and q is None and max_false is None:
         return float(threshold), None
-    threshold = USUAL_THRESHOLD if threshold is None else float(threshold)
+    threshold = DEFAULT_THRESHOLD if threshold is None else float(threshold)
     if q is not None:
         return threshold, min(int(q), width)
-    limit = USUAL_FALSE if max_false is None else float(max_false)
-    most = largest_runs(limit, width, threshold, n_pairs, assumption)
+    limit = DEFAULT_MAX_FALSE if max_false is None else float(max_false)
+    most = max_features_per_run(limit, width, threshold, n_pairs, assumption)
     if not most:
         warnings.warn(
             f"{width} features are too few to promise at most {limit:g} false selections at "
@@ -150,9 +150,9 @@ def settle_promises(
 
 def _solve_threshold(max_false: float, width: int, q: int, n_pairs: int, assumption: str) -> float:
     """The least threshold that keeps the promise; refused where there is none."""
-    threshold = least_threshold(max_false, width, q, n_pairs, assumption)
+    threshold = min_threshold(max_false, width, q, n_pairs, assumption)
     if threshold is None:
-        most = largest_runs(max_false, width, 1.0, n_pairs, assumption)
+        most = max_features_per_run(max_false, width, 1.0, n_pairs, assumption)
         raise ValueError(
             f"no threshold keeps the expected number of false selections at {max_false:g} when "
             f"runs keep {q} of {width} features; "

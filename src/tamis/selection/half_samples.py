@@ -12,9 +12,9 @@ from tamis.selection.supports import kept_by
 
 # Steps and features as they came in, and how many fits ran out of passes.
 Run = tuple[np.ndarray, np.ndarray, int]
-STRENGTHS = ("alpha", "C", "gravity")  # parameters that set the strength of a penalty
-WEAKEST = 0.01  # end of an automatic path, as a share of its beginning
-_SLOPES = {
+STRENGTH_PARAMETERS = ("alpha", "C", "gravity")  # parameters that set the strength of a penalty
+PATH_END_RATIO = 0.01  # end of an automatic path, as a share of its beginning
+_GRADIENTS_AT_ZERO = {
     "logistic": 0.5,
     "log_loss": 0.5,
     "squared_hinge": 2.0,
@@ -30,13 +30,13 @@ def seeded(estimator: BaseEstimator, seed: Any) -> Any:
     return model
 
 
-def strongest(
+def strongest_penalty(
     estimator: BaseEstimator, name: str, X: np.ndarray | sp.csr_array, y: np.ndarray
 ) -> float:
     """About the weakest penalty that leaves nothing, in the units of the parameter."""
     if is_classifier(estimator) and y.ndim == 1:
         columns = (y[:, None] == np.unique(y)[None, :]).astype(float)
-        slope = _SLOPES.get(str(_parameter(estimator, "loss", "logistic")), 1.0)
+        slope = _GRADIENTS_AT_ZERO.get(str(_parameter(estimator, "loss", "logistic")), 1.0)
         residuals = slope * (2.0 * columns - 1.0)
         # liblinear and libsvm penalise their intercepts
         if _parameter(estimator, "fit_intercept", True) and not name.endswith("C"):
@@ -54,14 +54,14 @@ def _parameter(estimator, name: str, default):
     return getattr(estimator[-1] if hasattr(estimator, "steps") else estimator, name, default)
 
 
-def find_strength(estimator: BaseEstimator) -> str | None:
+def find_strength_parameter(estimator: BaseEstimator) -> str | None:
     """Name of the parameter that sets the penalty's strength, also in a pipeline's last step."""
     known = estimator.get_params(deep=True)
     prefix = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
-    return next((prefix + name for name in STRENGTHS if prefix + name in known), None)
+    return next((prefix + name for name in STRENGTH_PARAMETERS if prefix + name in known), None)
 
 
-def follow_pair(
+def select_on_halves(
     estimator: BaseEstimator,
     X: np.ndarray | sp.csr_array,
     y: np.ndarray,
@@ -75,17 +75,17 @@ def follow_pair(
     """For both halves the (step, feature) where features came in, and how many fits ran out."""
     halves = complementary_halves(X.shape[0], strata, np.random.SeedSequence(seed))
     return [
-        _follow(estimator, X[rows], y[rows], name, path, automatic, most, (*seed, k))
+        _select_along_path(estimator, X[rows], y[rows], name, path, automatic, most, (*seed, k))
         for k, rows in enumerate(halves, 1)
     ]
 
 
-def _follow(estimator, X, y, name, path, automatic, most, seed) -> Run:
+def _select_along_path(estimator, X, y, name, path, automatic, most, seed) -> Run:
     """Walk the path from the strongest penalty until `most` features have come in."""
     values = path
     # From this half alone: the bound wants runs that know nothing of each other.
     if name is not None and automatic:
-        top = strongest(estimator, name, X, y)
+        top = strongest_penalty(estimator, name, X, y)
         values = top / path if name.endswith("C") else top * path
     came = np.zeros(0, np.int64)
     steps = np.zeros(0, np.int64)
@@ -95,15 +95,15 @@ def _follow(estimator, X, y, name, path, automatic, most, seed) -> Run:
         if name is not None:
             model.set_params(**{name: float(value)})
         model.fit(X, y)
-        unfinished += _ran_out(model)
-        new = _newcomers(model, came, most)
+        unfinished += _reached_max_iter(model)
+        new = _new_features(model, came, most)
         came, steps = np.concatenate((came, new)), np.concatenate((steps, np.full(len(new), step)))
         if most is not None and len(came) >= most:
             break
     return steps, came, unfinished
 
 
-def _newcomers(model, known, most):
+def _new_features(model, known, most):
     """Features that no stronger penalty kept; of too many those with the largest weights."""
     kept, sizes = kept_by(model)
     fresh = ~np.isin(kept, known)
@@ -116,7 +116,7 @@ def _newcomers(model, known, most):
     return kept[np.argsort(-sizes[fresh], kind="stable")[:room]]
 
 
-def _ran_out(model) -> bool:
+def _reached_max_iter(model) -> bool:
     """Whether a fit that stops by a tolerance used all its passes."""
     model = model[-1] if hasattr(model, "steps") else model
     limit, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", None)
@@ -125,7 +125,7 @@ def _ran_out(model) -> bool:
     return bool(np.max(used) >= limit)
 
 
-def tally(runs: list[Run], n_steps: int, n_features: int) -> sp.csr_array:
+def selection_frequencies(runs: list[Run], n_steps: int, n_features: int) -> sp.csr_array:
     """Share of the runs in which a feature had come in by each step."""
     steps = np.concatenate([run[0] for run in runs])
     came = np.concatenate([run[1] for run in runs])

@@ -39,9 +39,9 @@ from tamis.selection.error_bounds import (
     ASSUMPTIONS,
     effective_threshold,
     false_selections,
-    settle_promises,
+    resolve_error_control,
 )
-from tamis.selection.half_samples import WEAKEST, find_strength, follow_pair, tally
+from tamis.selection.half_samples import PATH_END_RATIO, find_strength_parameter, select_on_halves, selection_frequencies
 from tamis.system.progress import Progress
 from tamis.system.schema import array, figure, indices, number, rows, text
 from tamis.system.schema import one_of as either
@@ -309,7 +309,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         """
         if self.param_values is None:
             return None, np.ones(1), False
-        name = self.param_name or find_strength(estimator)
+        name = self.param_name or find_strength_parameter(estimator)
         if name is None:
             if isinstance(self.param_values, Integral):
                 return None, np.ones(1), False
@@ -323,7 +323,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
                 f"{sorted(estimator.get_params())}."
             )
         if isinstance(self.param_values, Integral):
-            return name, np.geomspace(1.0, WEAKEST, int(self.param_values) + 1)[1:], True
+            return name, np.geomspace(1.0, PATH_END_RATIO, int(self.param_values) + 1)[1:], True
         values = np.asarray(self.param_values, dtype=float)
         if values.ndim != 1 or not len(values):
             raise ValueError(
@@ -339,7 +339,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
                 f"assumption={self.assumption!r} belongs to complementary pairs; set "
                 "complementary=True."
             )
-        return settle_promises(
+        return resolve_error_control(
             self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption
         )
 
@@ -349,7 +349,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         base = int(check_random_state(self.random_state).randint(2**31 - 1))
         pairs = range(self.n_pairs if self.complementary else 2 * self.n_pairs)
         tasks = (
-            delayed(follow_pair)(estimator, X, y, strata, name, path, automatic, most, (base, pair))
+            delayed(select_on_halves)(estimator, X, y, strata, name, path, automatic, most, (base, pair))
             for pair in pairs
         )
         runs = []
@@ -376,7 +376,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
                 stacklevel=3,
             )
         self.param_name_, self.path_, self.threshold_ = name, path, threshold
-        self.stability_path_ = tally(runs, len(path), self.n_features_in_)
+        self.stability_path_ = selection_frequencies(runs, len(path), self.n_features_in_)
         self.selection_probability_ = self.stability_path_[[-1]].toarray().ravel()
         self.n_selected_ = float(np.mean([len(run[1]) for run in runs])) if most is None else most
         self.expected_false_selections_ = false_selections(

@@ -11,7 +11,7 @@ from tamis.base.fast_checks import check_sparse
 
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 Supports: TypeAlias = Matrix | Iterable  # of index arrays, masks, weights or fitted models
-_FORMS = (
+_ACCEPTED_FORMS = (
     "a boolean matrix (runs x features), a list of index arrays, a list of fitted models, or "
     "sparse weights"
 )
@@ -21,10 +21,10 @@ def kept_by(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Indices that a model kept (of several outputs the union), and the sizes of their weights."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
-        return _kept_by_steps(model)
+        return _selected_by_pipeline(model)
     if hasattr(model, "coef_"):
-        sizes = _largest(model.coef_)
-        kept = np.asarray(model.support_) if _is_ours(model) else np.flatnonzero(sizes)
+        sizes = _max_abs_weights(model.coef_)
+        kept = np.asarray(model.support_) if _is_tamis_model(model) else np.flatnonzero(sizes)
         return kept, sizes[kept]
     if hasattr(model, "get_support"):
         return np.flatnonzero(model.get_support()), None
@@ -41,7 +41,7 @@ def kept_by(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
     )
 
 
-def _kept_by_steps(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
+def _selected_by_pipeline(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
     """What a pipeline's last step kept, in the columns that came in; all where it does not say."""
     selectors = [step for _, step in pipeline.steps[:-1] if hasattr(step, "get_support")]
     try:
@@ -55,18 +55,18 @@ def _kept_by_steps(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
     return kept, sizes
 
 
-def _is_ours(model) -> bool:
+def _is_tamis_model(model) -> bool:
     return hasattr(model, "support_") and type(model).__module__.startswith("tamis.")
 
 
-def _largest(coef) -> np.ndarray:
+def _max_abs_weights(coef) -> np.ndarray:
     """Largest absolute weight of each feature over the outputs."""
     if sp.issparse(coef):
         return np.asarray(abs(coef).max(axis=0).toarray()).ravel()
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 
 
-def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_array:
+def indicator_matrix(supports: Supports, n_features: int | None = None) -> sp.csr_array:
     """All supports as a sparse 0/1 matrix (runs, features), or a sentence about a bad one."""
     if n_features is not None and (not isinstance(n_features, (int, np.integer)) or n_features < 1):
         raise ValueError(
@@ -76,7 +76,7 @@ def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_a
         hasattr(supports, "__len__") or hasattr(supports, "__iter__") or sp.issparse(supports)
     ):
         raise TypeError(
-            f"supports must be {_FORMS}. Got an object of type {type(supports).__name__}."
+            f"supports must be {_ACCEPTED_FORMS}. Got an object of type {type(supports).__name__}."
         )
     if sp.issparse(supports) or hasattr(supports, "shape"):
         matrix = _from_matrix(supports)
@@ -116,7 +116,7 @@ def _from_matrix(supports) -> sp.csr_array:
 
 def _from_list(supports: list, n_features) -> sp.csr_array:
     """One entry a run: a model, indices, a mask, or weights."""
-    read = [_one_run(support) for support in supports]
+    read = [_parse_run(support) for support in supports]
     widths = {width for _, width in read if width is not None}
     if n_features is not None:
         widths.add(int(n_features))
@@ -143,7 +143,7 @@ def _from_list(supports: list, n_features) -> sp.csr_array:
     )
 
 
-def _one_run(support) -> tuple[np.ndarray, int | None]:
+def _parse_run(support) -> tuple[np.ndarray, int | None]:
     """Kept features of one run, ascending and distinct, and the number of features if known."""
     if hasattr(support, "fit"):
         kept, _ = kept_by(support)

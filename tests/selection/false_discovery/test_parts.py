@@ -9,11 +9,11 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from spelling import L1
 
 from tamis import FDRSelector
-from tamis.selection.false_discovery.conditional_test import Sheet, Trial, logistic_fits
-from tamis.selection.false_discovery.controls import _exact, _krylov, company, components
+from tamis.selection.false_discovery.conditional_test import DesignBlocks, ConditionalTest, fit_target_logistic
+from tamis.selection.false_discovery.controls import _gram_components, _krylov_components, company, leading_components
 from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg
 from tamis.selection.false_discovery.screening.path import Path
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def table():
 
 def columns_of(X, sparse=False, weights=None):
     weights = np.ones(len(X)) if weights is None else weights
-    return Columns(sp.csc_array(X) if sparse else X, weights)
+    return StandardizedColumns(sp.csc_array(X) if sparse else X, weights)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -90,7 +90,7 @@ def test_columns_without_spread_or_of_few_entries_are_0():
         assert columns_of(X, sparse).live.tolist() == [False, False, True, True]
 
 
-@pytest.mark.parametrize("find", [_exact, _krylov])
+@pytest.mark.parametrize("find", [_gram_components, _krylov_components])
 def test_common_factors_are_leading_singular_vectors(find):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 90)) + rng.normal(size=(120, 2)) @ rng.normal(size=(2, 90))
@@ -107,7 +107,7 @@ def test_common_factors_are_leading_singular_vectors(find):
 
 def test_noise_has_no_common_factor():
     X = np.random.default_rng(0).normal(size=(150, 400))
-    assert components(columns_of(X)).shape == (400, 0)
+    assert leading_components(columns_of(X)).shape == (400, 0)
 
 
 def test_company_is_by_correlation(table):
@@ -139,17 +139,17 @@ def test_regressions_of_classes_reach_their_optimum():
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(size=(120, 9)), np.ones(120)])
     y = (table[:, 0] * 3.0 + table[:, 1] + rng.logistic(size=120) > 0).astype(float)[:, None]
-    sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
-    test = Trial(0, 8, np.arange(8))
+    sheet = DesignBlocks(lambda: [(table, y, np.ones(120))], 120.0, 10)
+    test = ConditionalTest(0, 8, np.arange(8))
     at = np.append(np.arange(8), 9)
     for start in (0.0, 6.0, -6.0):
         starts = np.full((1, 10), start)
-        weights = logistic_fits(sheet, [test], starts)[0]
+        weights = fit_target_logistic(sheet, [test], starts)[0]
         slope = table[:, at].T @ (y[:, 0] - expit(table[:, at] @ weights))
         assert slope == pytest.approx(0.0, abs=1e-4)
     y = (table[:, 0] > 0).astype(float)[:, None]
-    sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
-    apart = logistic_fits(sheet, [test], starts)
+    sheet = DesignBlocks(lambda: [(table, y, np.ones(120))], 120.0, 10)
+    apart = fit_target_logistic(sheet, [test], starts)
     assert np.isfinite(apart[0]).all()
 
 

@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_read_again(rows, kind, monkeypatch):
 def test_parts_are_the_same_from_memory_and_from_a_file():
     rng = np.random.default_rng(0)
     given = [
-        stream.Part(
+        stream.DesignRows(
             sp.random_array((n, 7), density=0.4, rng=rng, format="csr"),
             *(rng.normal(size=(n, k)) for k in (2, 1)),
             rng.random(n),
@@ -94,7 +94,7 @@ def test_parts_are_the_same_from_memory_and_from_a_file():
         for n in (5, 9, 3, 8)
     ]
     size = sum(array.nbytes for array in given[0].arrays())
-    with stream.Parts(size, 7) as parts:
+    with stream.DesignStore(size, 7) as parts:
         for part in given:
             parts.add(part)
         assert (len(parts.held), parts.filed) == (1, 3)

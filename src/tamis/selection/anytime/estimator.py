@@ -16,10 +16,10 @@ from tamis.base.parameters import estimator, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
 from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting
-from tamis.selection.false_discovery.claims import Claiming, outcomes_of
+from tamis.selection.false_discovery.claims import BaseFDRSelector, outcome_matrix
 from tamis.selection.false_discovery.multiple_testing import (
     evalue_pvalues,
-    head_qvalues,
+    representative_qvalues,
     heads_of,
 )
 from tamis.system.schema import count, part, records
@@ -28,7 +28,7 @@ from tamis.system.threads import locked, one_thread
 
 
 @estimator
-class FDRStream(Claiming):
+class FDRStream(BaseFDRSelector):
     r"""Features that may be claimed at any moment of a stream, at a stated false discovery rate.
 
     Choose it where rows keep coming and somebody looks again and again: a test for a fixed number
@@ -183,7 +183,7 @@ class FDRStream(Claiming):
         again = not whole and "_stage" in vars(self)
         known: ClassTargets | NumberTargets | None = self._targets if again else None
         taken = take(self, X, y, None, layout="rows", whole=whole, known=known, classes=classes)
-        outcomes, logistic = outcomes_of(taken.targets, taken.columns)
+        outcomes, logistic = outcome_matrix(taken.targets, taken.columns)
         rows = sp.csr_array(taken.rows.scipy(), dtype=np.float64)
         if not again:
             self.n_rows_: int = 0
@@ -229,7 +229,7 @@ class FDRStream(Claiming):
         heads = heads_of(-evalues, stage.outputs, stage.tests, groups)
         families = len(stage.tests), len(np.unique(stage.tests))
         pvalues, n_outputs = evalue_pvalues(evalues), self._targets.outputs
-        return head_qvalues(pvalues, stage.tests, heads, n_outputs, families)
+        return representative_qvalues(pvalues, stage.tests, heads, n_outputs, families)
 
     # ------------------------------------------------------------------ what is shown
     def _evidence(self) -> Evidence | None:

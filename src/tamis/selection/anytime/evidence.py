@@ -12,21 +12,21 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from tamis.selection.false_discovery.conditional_test import (
-    LEAST_BEND,
-    NOTHING,
-    common_start,
-    logistic_fits,
+    MIN_CURVATURE,
+    MIN_RESIDUAL_FRACTION,
+    initial_coefs,
+    fit_target_logistic,
 )
-from tamis.selection.false_discovery.fit import Plan, loosened, prepared
-from tamis.selection.false_discovery.multiple_testing import stacked
+from tamis.selection.false_discovery.fit import DesignPlan, drop_collinear_controls, prepare_tests
+from tamis.selection.false_discovery.multiple_testing import sparse_rows
 from tamis.selection.false_discovery.screening.by_path import screen_path
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.system.schema import array, count, flag, indices, rows
 
 BLOCK = 100  # rows between two updates of the fits, wherever calls cut the stream
 # The first rows' sum of squared products over this is the mixture's: it is sharpest, at levels
 # about 1/600, when as many rows have been tested as were screened.
-SHARPEST = 12.0
+PRIOR_DIVISOR = 12.0
 RIDGE = 1e-8  # of the mean square, on the diagonal: controls may be twins
 
 
@@ -109,21 +109,21 @@ class Evidence:
         """Screen the first rows, choose controls, and fit on them; no evidence yet."""
         made = cls()
         dense = first.rows.nnz > 0.5 * np.prod(first.rows.shape)
-        columns = Columns(first.rows.toarray() if dense else first.rows, np.ones(len(first)))
+        columns = StandardizedColumns(first.rows.toarray() if dense else first.rows, np.ones(len(first)))
         screened = [
             screen_path(columns, target, logistic, n_candidates) for target in first.targets.T
         ]
-        planned, loadings, sheet = prepared(
+        planned, loadings, sheet = prepare_tests(
             columns, first.targets, screened, substitutes, n_controls
         )
-        planned = loosened(sheet, planned, loadings)
+        planned = drop_collinear_controls(sheet, planned, loadings)
         tests = planned.tests(loadings)
-        weights = logistic_fits(sheet, tests, common_start(sheet, tests)) if logistic else None
+        weights = fit_target_logistic(sheet, tests, initial_coefs(sheet, tests)) if logistic else None
         spread = np.sqrt(np.mean(columns.scores(loadings) ** 2, axis=0))
         made.logistic = logistic
         made.means, made.units, made.loadings = columns.means, columns.units, loadings / spread
         made.union, made.tests, made.outputs = planned.union, planned.columns, planned.outputs
-        made.substitutes = stacked(
+        made.substitutes = sparse_rows(
             [mine.substitutes for mine in planned.company],
             [mine.correlations for mine in planned.company],
             columns.n_columns,
@@ -163,8 +163,8 @@ class Evidence:
             self.grams[k], self.goals[k] = controls.T @ bent, bent.T @ x
             self.fits[k] = _solved(self.grams[k], self.goals[k])
             left = x - controls @ self.fits[k]
-            if left @ left >= NOTHING * (x @ x) > 0.0:
-                self.prior[k] = ((left * rest) ** 2).sum() / SHARPEST
+            if left @ left >= MIN_RESIDUAL_FRACTION * (x @ x) > 0.0:
+                self.prior[k] = ((left * rest) ** 2).sum() / PRIOR_DIVISOR
 
     def _at(self, k: int) -> int:
         return int(np.searchsorted(self.union, self.tests[k]))
@@ -175,7 +175,7 @@ class Evidence:
         if not self.logistic:
             return y - score, np.ones(len(y))
         likely = expit(score)
-        return y - likely, np.maximum(likely * (1.0 - likely), LEAST_BEND)
+        return y - likely, np.maximum(likely * (1.0 - likely), MIN_CURVATURE)
 
     def learn(self, rows: sp.csr_array, targets: np.ndarray):
         """Take rows in; yields after every block."""
@@ -221,7 +221,7 @@ class Evidence:
         return part.indices[part.indptr[k] : part.indptr[k + 1]]
 
 
-def _placed(planned: Plan, loadings: np.ndarray) -> np.ndarray:
+def _placed(planned: DesignPlan, loadings: np.ndarray) -> np.ndarray:
     """Controls of each test, with factors and constant, by places on the sheet; the shorter ones
     end with the sheet's column of zeros.
     """

@@ -20,7 +20,7 @@ CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutp
 
 
 @estimator
-class Claiming(Selector, Estimator):
+class BaseFDRSelector(Selector, Estimator):
     """A selector that keeps `support_`."""
 
     q: float = parameter(
@@ -88,7 +88,7 @@ class Claiming(Selector, Estimator):
         return tags
 
 
-def outcomes_of(targets, columns: np.ndarray) -> tuple[np.ndarray, bool]:
+def outcome_matrix(targets, columns: np.ndarray) -> tuple[np.ndarray, bool]:
     """Targets (rows, outputs), 0 and 1 for classes; and whether they are that."""
     if isinstance(targets, NumberTargets):
         return np.ascontiguousarray(columns), False

@@ -14,14 +14,14 @@ from scipy.stats import norm
 
 from tamis.solvers.logistic import logistic_newton, solve_ridge
 
-TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
-LEAST_BEND = 1e-5  # curvature of a row
-NOTHING = 1e-6  # of a column's square: where less is left of it there is nothing to test
+GRAM_RIDGE = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
+MIN_CURVATURE = 1e-5  # curvature of a row
+MIN_RESIDUAL_FRACTION = 1e-6  # of a column's square: where less is left of it there is nothing to test
 
 Block = tuple[np.ndarray, np.ndarray, np.ndarray]  # columns with a constant last, targets, weights
 
 
-class Sheet(NamedTuple):
+class DesignBlocks(NamedTuple):
     """The few columns that tests look at, in blocks of rows, and the sum of the row weights."""
 
     blocks: Callable[[], Iterable[Block]]
@@ -29,7 +29,7 @@ class Sheet(NamedTuple):
     width: int  # columns, the constant among them
 
 
-class Trial(NamedTuple):
+class ConditionalTest(NamedTuple):
     """A column, the target's number, and the controls; all by their places on the sheet."""
 
     output: int
@@ -37,7 +37,7 @@ class Trial(NamedTuple):
     controls: np.ndarray  # without the constant
 
 
-class Found(NamedTuple):
+class ConditionalResults(NamedTuple):
     """Of every test: z, its p-value, and the effect of the column with its standard error."""
 
     scores: np.ndarray
@@ -47,10 +47,10 @@ class Found(NamedTuple):
 
     def of(self, tests) -> "Found":
         """Of some of the tests."""
-        return Found(*(column[tests] for column in self))
+        return ConditionalResults(*(column[tests] for column in self))
 
 
-class Sums(NamedTuple):
+class ResidualSums(NamedTuple):
     """Of every test, sums over the rows of e r, e^2 r^2, e^2, x^2, e^3 r, e^4 and of the bent e x;
     e is what is left of the column, r of the target.
     """
@@ -64,17 +64,17 @@ class Sums(NamedTuple):
     bent: np.ndarray
 
 
-def try_numbers(sheet: Sheet, tests: Sequence[Trial]) -> Found:
+def run_linear_tests(sheet: DesignBlocks, tests: Sequence[ConditionalTest]) -> ConditionalResults:
     """Tests of targets that are numbers; effects are slopes."""
-    fits = _least_squares(sheet, tests)
-    sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
+    fits = _fit_linear(sheet, tests)
+    sums = ResidualSums(*(np.zeros(len(tests)) for _ in ResidualSums._fields))
     outputs = np.array([test.output for test in tests], dtype=np.int64)
     columns = np.array([test.column for test in tests], dtype=np.int64)
     for table, targets, weights in sheet.blocks():
         own = table[:, columns]
         left = own - table @ fits[0]
         rest = targets[:, outputs] - table @ fits[1]
-        _add(sums, slice(None), own, left, rest, weights, 1.0)
+        _add_rows(sums, slice(None), own, left, rest, weights, 1.0)
     taken = np.array([len(test.controls) + 1.0 for test in tests])
     free = (sheet.total - taken) / sheet.total
     scores, pvalues = _scores(sums, free)
@@ -83,12 +83,12 @@ def try_numbers(sheet: Sheet, tests: Sequence[Trial]) -> Found:
         wide = sums.square - 2.0 * effects * sums.third + effects**2 * sums.fourth
         lost = np.maximum(free - 1.0 / sheet.total, 1.0 / sheet.total)
         errors = np.sqrt(np.maximum(wide, 0.0) / lost) / sums.left
-    return Found(scores, pvalues, effects, errors)
+    return ConditionalResults(scores, pvalues, effects, errors)
 
 
-def try_classes(
-    sheet: Sheet, tests: Sequence[Trial], starts: np.ndarray, own: bool = False
-) -> Found:
+def run_logistic_tests(
+    sheet: DesignBlocks, tests: Sequence[ConditionalTest], starts: np.ndarray, own: bool = False
+) -> ConditionalResults:
     """Tests of targets that are 0 or 1; with the columns' `own` weights in the model, effects are
     changes of the log odds, and scores those of what is left beside them.
 
@@ -96,20 +96,20 @@ def try_classes(
     """
     everything = [_controls(sheet, test, own) for test in tests]
     sizes = _sizes(sheet, tests) if own else None
-    weights = logistic_fits(sheet, tests, starts, own, sizes)
-    fits = _bent_fits(sheet, tests, everything, weights)
-    sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
+    weights = fit_target_logistic(sheet, tests, starts, own, sizes)
+    fits = _fit_columns_weighted(sheet, tests, everything, weights)
+    sums = ResidualSums(*(np.zeros(len(tests)) for _ in ResidualSums._fields))
     for table, targets, of_rows in sheet.blocks():
         for k, test in enumerate(tests):
             controls = table[:, _controls(sheet, test, False)]
             likely = expit(table[:, everything[k]] @ weights[k])
             x, y = table[:, test.column], targets[:, test.output]
-            left, bend = x - controls @ fits[k], np.maximum(likely * (1.0 - likely), LEAST_BEND)
-            _add(sums, k, x, left, y - likely, of_rows, bend)
+            left, bend = x - controls @ fits[k], np.maximum(likely * (1.0 - likely), MIN_CURVATURE)
+            _add_rows(sums, k, x, left, y - likely, of_rows, bend)
     free = (sheet.total - np.array([len(test.controls) + 1.0 for test in tests])) / sheet.total
     scores, pvalues = _scores(sums, free)
     if sizes is None:
-        return Found(scores, pvalues, np.full(len(tests), np.nan), np.full(len(tests), np.nan))
+        return ConditionalResults(scores, pvalues, np.full(len(tests), np.nan), np.full(len(tests), np.nan))
     lost = np.maximum(free - 1.0 / sheet.total, 1.0 / sheet.total)
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = np.array([w[-1] for w in weights])
@@ -117,10 +117,10 @@ def try_classes(
         bent = sums.bent + sizes**2 * likely * (1.0 - likely)
         # Where a column parts the classes no spread is left to be seen, but little curvature too.
         errors = np.sqrt(np.maximum(sums.square / lost, bent)) / bent
-    return Found(scores, pvalues, effects, errors)
+    return ConditionalResults(scores, pvalues, effects, errors)
 
 
-def _sizes(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
+def _sizes(sheet: DesignBlocks, tests: Sequence[ConditionalTest]) -> np.ndarray:
     """How large a column's numbers are: of one of 0 and 1 the step between them, of a normal one
     two and a half deviations. Twice the mean square about the mean over the mean distance.
     """
@@ -133,13 +133,13 @@ def _sizes(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
     return 2.0 * sums[0] / np.maximum(sums[1], 1e-300)
 
 
-def _controls(sheet: Sheet, test: Trial, own: bool) -> np.ndarray:
+def _controls(sheet: DesignBlocks, test: ConditionalTest, own: bool) -> np.ndarray:
     """Places of the controls, the constant, and the column itself where it is its `own`."""
     last = [sheet.width - 1, test.column] if own else [sheet.width - 1]
     return np.concatenate([test.controls, np.array(last, dtype=np.int64)])
 
 
-def _add(sums: Sums, at, x, left, rest, weights, bend) -> None:
+def _add_rows(sums: ResidualSums, at, x, left, rest, weights, bend) -> None:
     """Add a block's rows to the sums of one test or of all."""
     product = left * rest
     square = left**2
@@ -148,16 +148,16 @@ def _add(sums: Sums, at, x, left, rest, weights, bend) -> None:
         total[at] += weights @ part
 
 
-def _scores(sums: Sums, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scores(sums: ResidualSums, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """z and p-values; where too little is left of a column, or of the rows, 0 and 1."""
-    idle = (sums.left < NOTHING * sums.whole) | (free <= 0.0) | (sums.square <= 0.0)
+    idle = (sums.left < MIN_RESIDUAL_FRACTION * sums.whole) | (free <= 0.0) | (sums.square <= 0.0)
     root = np.sqrt(np.where(idle, 1.0, sums.square))
     scores = np.where(idle, 0.0, np.sqrt(np.maximum(free, 0.0)) * sums.product / root)
     return scores, np.where(idle, 1.0, 2.0 * norm.sf(np.abs(scores)))
 
 
 # --------------------------------------------------------------------------- fits
-def _least_squares(sheet: Sheet, tests: Sequence[Trial]) -> tuple[np.ndarray, np.ndarray]:
+def _fit_linear(sheet: DesignBlocks, tests: Sequence[ConditionalTest]) -> tuple[np.ndarray, np.ndarray]:
     """Weights (places, tests) of the fits of the columns and of the targets on the controls."""
     gram = np.zeros((sheet.width, sheet.width))
     slopes: np.ndarray | None = None
@@ -170,13 +170,13 @@ def _least_squares(sheet: Sheet, tests: Sequence[Trial]) -> tuple[np.ndarray, np
     for k, test in enumerate(tests):
         at = _controls(sheet, test, False)
         wanted = np.column_stack([gram[at, test.column], slopes[at, test.output]])
-        fits[:, at, k] = solve_ridge(gram[np.ix_(at, at)], wanted, TINY * sheet.total).T
+        fits[:, at, k] = solve_ridge(gram[np.ix_(at, at)], wanted, GRAM_RIDGE * sheet.total).T
     return fits[0], fits[1]
 
 
-def logistic_fits(
-    sheet: Sheet,
-    tests: Sequence[Trial],
+def fit_target_logistic(
+    sheet: DesignBlocks,
+    tests: Sequence[ConditionalTest],
     starts: np.ndarray,
     own: bool = False,
     sizes: np.ndarray | None = None,
@@ -190,7 +190,7 @@ def logistic_fits(
     return logistic_newton(sheet.blocks, outputs, columns, begin, sheet.total, sizes)
 
 
-def common_start(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
+def initial_coefs(sheet: DesignBlocks, tests: Sequence[ConditionalTest]) -> np.ndarray:
     """Weights (outputs, places) of the first test of every output: the others differ from it by a
     few controls.
     """
@@ -199,13 +199,13 @@ def common_start(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
     starts = np.zeros((len(level), sheet.width))
     starts[:, -1] = np.log(level / (1.0 - level))
     firsts = list({test.output: test for test in reversed(tests)}.values())
-    for test, weights in zip(firsts, logistic_fits(sheet, firsts, starts), strict=True):
+    for test, weights in zip(firsts, fit_target_logistic(sheet, firsts, starts), strict=True):
         starts[test.output, _controls(sheet, test, False)] = weights
     return starts
 
 
-def _bent_fits(
-    sheet: Sheet, tests: Sequence[Trial], everything: list[np.ndarray], weights: list[np.ndarray]
+def _fit_columns_weighted(
+    sheet: DesignBlocks, tests: Sequence[ConditionalTest], everything: list[np.ndarray], weights: list[np.ndarray]
 ) -> list[np.ndarray]:
     """Weights of the fits of the columns on the controls, under the curvature of the rows."""
     at = [_controls(sheet, test, False) for test in tests]
@@ -214,12 +214,12 @@ def _bent_fits(
     for table, _, of_rows in sheet.blocks():
         for k, test in enumerate(tests):
             likely = expit(table[:, everything[k]] @ weights[k])
-            bend = of_rows * np.maximum(likely * (1.0 - likely), LEAST_BEND)
+            bend = of_rows * np.maximum(likely * (1.0 - likely), MIN_CURVATURE)
             controls = table[:, at[k]]
             bent = controls * bend[:, None]
             grams[k] += controls.T @ bent
             wanted[k] += bent.T @ table[:, test.column]
     return [
-        solve_ridge(gram, goal, TINY * float(np.trace(gram)))
+        solve_ridge(gram, goal, GRAM_RIDGE * float(np.trace(gram)))
         for gram, goal in zip(grams, wanted, strict=True)
     ]

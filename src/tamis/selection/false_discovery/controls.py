@@ -8,23 +8,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from tamis.selection.false_discovery.conditional_test import NOTHING, TINY, Trial
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.conditional_test import MIN_RESIDUAL_FRACTION, GRAM_RIDGE, ConditionalTest
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.solvers.logistic import solve_ridge
 
 CELLS = 8_000_000  # numbers of a block of correlations
-COMPONENTS = 8  # most common factors
-EDGE = 1.1  # a factor's singular value over the largest that noise has
+MAX_COMPONENTS = 8  # most common factors
+NOISE_EDGE_RATIO = 1.1  # a factor's singular value over the largest that noise has
 # rows or columns, and products of numbers, up to which all rows or columns are multiplied
-EXACT, PRODUCTS = 800, 10**9
-SURE, DEPTH = 4, 12  # blocks of a Krylov space, at least and at most
-SPARE = 4  # directions beside the wanted ones
-TWIN = 0.99  # correlation of columns that cannot be told apart
-PART = 1e-3  # weight of a column that takes part in making another, in units of their spread
-STEADY = 1e-10  # a relative change of squared singular values that ends the search
+MAX_GRAM_SIZE, MAX_GRAM_PRODUCTS = 800, 10**9
+MIN_KRYLOV_BLOCKS, MAX_KRYLOV_BLOCKS = 4, 12  # blocks of a Krylov space, at least and at most
+OVERSAMPLING = 4  # directions beside the wanted ones
+TWIN_CORRELATION = 0.99  # correlation of columns that cannot be told apart
+MIN_CONTRIBUTION = 1e-3  # weight of a column that takes part in making another, in units of their spread
+EIGENVALUE_TOL = 1e-10  # a relative change of squared singular values that ends the search
 
 
-class Company(NamedTuple):
+class CorrelatedColumns(NamedTuple):
     """Of one candidate: its substitutes with their correlations, and its strongest correlates."""
 
     substitutes: np.ndarray
@@ -33,25 +33,25 @@ class Company(NamedTuple):
 
 
 def company(
-    columns: Columns, candidates: np.ndarray, substitutes: float | None, n_near: int, least: float
-) -> list[Company]:
+    columns: StandardizedColumns, candidates: np.ndarray, substitutes: float | None, n_near: int, least: float
+) -> list[CorrelatedColumns]:
     """Of every candidate, from blocks of correlations with all columns."""
-    found: list[Company] = []
+    found: list[CorrelatedColumns] = []
     wide = max(1, CELLS // max(columns.n_columns, columns.n_rows))
     for start in range(0, len(candidates), wide):
         block = candidates[start : start + wide]
         weighted = columns.picked(block) * (columns.weights / columns.total)[:, None]
-        found += sort_company(columns.slopes(weighted), block, substitutes, n_near, least)
+        found += split_by_correlation(columns.slopes(weighted), block, substitutes, n_near, least)
     return found
 
 
-def sort_company(
+def split_by_correlation(
     correlations: np.ndarray,
     candidates: np.ndarray,
     substitutes: float | None,
     n_near: int,
     least: float,
-) -> list[Company]:
+) -> list[CorrelatedColumns]:
     """Of candidates, from the correlations (columns, candidates) of all columns with them."""
     found = []
     bar = np.inf if substitutes is None else substitutes
@@ -65,25 +65,25 @@ def sort_company(
         # Equal correlations (twins among the correlates) are taken in the order of the columns.
         rest, size = large[~grouped & (size > least)], size[~grouped & (size > least)]
         near = rest[np.argsort(-size, kind="stable")[:n_near]]
-        found.append(Company(group, own[group], near))
+        found.append(CorrelatedColumns(group, own[group], near))
     return found
 
 
-def determined_by(gram, test: Trial, width: int) -> np.ndarray:
+def find_collinear_controls(gram, test: ConditionalTest, width: int) -> np.ndarray:
     """Controls that together leave nothing of a test's column, none of them its twin; by the
     products of a sheet's columns.
     """
     at = np.append(test.controls, width - 1)
     own, wanted, squares = gram[test.column, test.column], gram[at, test.column], np.diagonal(gram)
-    twins = np.abs(wanted[:-1]) > TWIN * np.sqrt(own * squares[test.controls])
+    twins = np.abs(wanted[:-1]) > TWIN_CORRELATION * np.sqrt(own * squares[test.controls])
     if own == 0.0 or twins.any():
         return test.controls[:0]
-    fit = solve_ridge(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
+    fit = solve_ridge(gram[np.ix_(at, at)], wanted, GRAM_RIDGE * squares[-1])
     left = own - float(wanted @ fit)
-    return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
+    return test.controls[np.abs(fit[:-1]) > MIN_CONTRIBUTION] if left < MIN_RESIDUAL_FRACTION * own else test.controls[:0]
 
 
-def outside(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
+def exclude_group(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Columns that are not in a group, whose columns ascend."""
     if not len(group):
         return columns
@@ -91,9 +91,9 @@ def outside(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
     return columns[group[at] != columns]
 
 
-def given_others(
-    tests: list[Trial], claimed: int, apart: list[np.ndarray], most: int
-) -> list[Trial]:
+def add_claimed_controls(
+    tests: list[ConditionalTest], claimed: int, apart: list[np.ndarray], most: int
+) -> list[ConditionalTest]:
     """Tests that have the first ones, which are claimed, as controls too, up to so many: a change
     of odds is nearer to 1 the more of what tells is left out. Those `apart`, in a test's own group,
     stay out.
@@ -108,18 +108,18 @@ def given_others(
     return found
 
 
-def components(columns: Columns) -> np.ndarray:
+def leading_components(columns: StandardizedColumns) -> np.ndarray:
     """Loadings (columns, few) of the common factors: leading right singular vectors of the table,
     as far as they rise above noise.
     """
-    edge = EDGE * (np.sqrt(columns.total) + np.sqrt(np.count_nonzero(columns.live)))
+    edge = NOISE_EDGE_RATIO * (np.sqrt(columns.total) + np.sqrt(np.count_nonzero(columns.live)))
     small = min(columns.n_rows, columns.n_columns)
-    if small <= EXACT and small * columns.n_rows * columns.n_columns <= PRODUCTS:
-        return _exact(columns, edge)
-    return _krylov(columns, edge)
+    if small <= MAX_GRAM_SIZE and small * columns.n_rows * columns.n_columns <= MAX_GRAM_PRODUCTS:
+        return _gram_components(columns, edge)
+    return _krylov_components(columns, edge)
 
 
-def _exact(columns: Columns, edge: float) -> np.ndarray:
+def _gram_components(columns: StandardizedColumns, edge: float) -> np.ndarray:
     """From all products of the rows, or of the columns, whichever are fewer."""
     root, tall = np.sqrt(columns.weights)[:, None], columns.n_rows > columns.n_columns
     step = columns.n_columns if tall else max(1, CELLS // columns.n_rows)
@@ -128,22 +128,22 @@ def _exact(columns: Columns, edge: float) -> np.ndarray:
         stop = min(start + step, columns.n_columns)
         part = root * columns.picked(np.arange(start, stop))
         gram = gram + (part.T @ part if tall else part @ part.T)
-    few = min(COMPONENTS, len(gram))
+    few = min(MAX_COMPONENTS, len(gram))
     values, vectors = eigh(gram, subset_by_index=(len(gram) - few, len(gram) - 1))
     chosen = vectors[:, values > edge**2]
     loadings = chosen if tall else columns.slopes(root * chosen)
     return loadings / np.maximum(np.linalg.norm(loadings, axis=0), 1e-300)
 
 
-def _krylov(columns: Columns, edge: float) -> np.ndarray:
+def _krylov_components(columns: StandardizedColumns, edge: float) -> np.ndarray:
     """By a block Krylov space of fixed beginning, deepened until the values above the edge stay."""
-    wide = min(COMPONENTS + SPARE, columns.n_rows, columns.n_columns)
+    wide = min(MAX_COMPONENTS + OVERSAMPLING, columns.n_rows, columns.n_columns)
     weights = columns.weights[:, None]
     block = np.random.default_rng(0).normal(size=(columns.n_rows, wide))
     basis = np.zeros((columns.n_rows, 0))
     images = np.zeros((columns.n_rows, 0))
     before = None
-    for _ in range(DEPTH):
+    for _ in range(MAX_KRYLOV_BLOCKS):
         for _ in range(2):  # twice is enough
             block = block - basis @ (basis.T @ block)
         block, _ = np.linalg.qr(block)
@@ -151,9 +151,9 @@ def _krylov(columns: Columns, edge: float) -> np.ndarray:
         image = np.sqrt(weights) * columns.scores(columns.slopes(np.sqrt(weights) * block))
         basis, images = np.hstack([basis, block]), np.hstack([images, image])
         values, vectors = np.linalg.eigh(basis.T @ images)
-        above = values[-COMPONENTS:][values[-COMPONENTS:] > edge**2]
-        deep = before is not None and len(before) == len(above) and basis.shape[1] >= SURE * wide
-        if deep and np.all(np.abs(above - before) <= STEADY * above):
+        above = values[-MAX_COMPONENTS:][values[-MAX_COMPONENTS:] > edge**2]
+        deep = before is not None and len(before) == len(above) and basis.shape[1] >= MIN_KRYLOV_BLOCKS * wide
+        if deep and np.all(np.abs(above - before) <= EIGENVALUE_TOL * above):
             break
         if basis.shape[1] + wide > columns.n_rows:
             break

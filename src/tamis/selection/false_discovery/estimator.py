@@ -19,28 +19,28 @@ from tamis.data.source import RowSource
 from tamis.numerics.hashing import GOLDEN, count_duplicates, row_hashes
 from tamis.numerics.targets import EncodedTargets
 from tamis.selection.agreement import selection_kappa
-from tamis.selection.false_discovery.claims import Claiming, outcomes_of
-from tamis.selection.false_discovery.fit import Rules, Selection, judge, prepared
-from tamis.selection.false_discovery.inputs import Given
-from tamis.selection.false_discovery.multiple_testing import stacked
+from tamis.selection.false_discovery.claims import BaseFDRSelector, outcome_matrix
+from tamis.selection.false_discovery.fit import SelectionOptions, SelectionResult, run_and_correct, prepare_tests
+from tamis.selection.false_discovery.inputs import RepeatedReader
+from tamis.selection.false_discovery.multiple_testing import sparse_rows
 from tamis.selection.false_discovery.screening.by_pass import screen_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
-from tamis.selection.false_discovery.standardized_columns import Columns
-from tamis.selection.false_discovery.stream import Measured, select_rows
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
+from tamis.selection.false_discovery.stream import ColumnScaling, select_rows
 from tamis.system.files import made_from
 from tamis.system.schema import array, count, indices, number, record, rows
 from tamis.system.schema import one_of as either
 from tamis.system.threads import locked, one_thread
 
 SCREENS = ("path", "ftrl", "rda")
-MANY = 100_000  # rows from which one pass screens
-REPEATS = 0.02  # of the rows: equal ones that are worth a word
-WIDE = 20  # columns from which rows are not equal by chance
-LEVEL = 0.95  # of the intervals of effects
+MIN_ROWS_ONE_PASS = 100_000  # rows from which one pass screens
+MAX_DUPLICATE_FRACTION = 0.02  # of the rows: equal ones that are worth a word
+MIN_COLUMNS_DUPLICATES = 20  # columns from which rows are not equal by chance
+CONFIDENCE_LEVEL = 0.95  # of the intervals of effects
 
 
 @estimator
-class FDRSelector(Claiming):
+class FDRSelector(BaseFDRSelector):
     r"""Keep the features that may be claimed, at a stated false discovery rate.
 
     Choose it when the answer is a list of features to be believed, in a paper or by somebody who
@@ -218,36 +218,36 @@ class FDRSelector(Claiming):
         """
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout=_layout(X))
-        outcomes, _ = outcomes_of(taken.targets, taken.columns)
+        outcomes, _ = outcome_matrix(taken.targets, taken.columns)
         return self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, also)
 
     def _fit_table(self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also):
         """Fit to rows in memory: screen, test, correct, set the results."""
         hashes, also = row_hashes(X), self._also(also)
-        if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
-            warn_repeats(hashes, outcomes)
+        if self.n_features_in_ >= MIN_COLUMNS_DUPLICATES and np.all(weights == 1.0):
+            warn_duplicate_rows(hashes, outcomes)
         with one_thread():
-            columns = Columns(X, weights)
+            columns = StandardizedColumns(X, weights)
             selection = self._select(columns, targets, outcomes, also, split_halves(hashes))
         self._set_results(targets, columns, selection)
         return self
 
-    def _select(self, columns: Columns, targets, outcomes, also=(), halves=None) -> Selection:
+    def _select(self, columns: StandardizedColumns, targets, outcomes, also=(), halves=None) -> SelectionResult:
         """Screen, test and correct; with the half that each row is in, z in both halves too."""
         logistic = isinstance(targets, ClassTargets)
         rules, how = self._rules(logistic), self.screen
         if how is None:
-            how = "path" if columns.n_rows < MANY else "ftrl"
+            how = "path" if columns.n_rows < MIN_ROWS_ONE_PASS else "ftrl"
         if how == "path":
             screened = [screen_path(columns, y, logistic, self.n_candidates) for y in outcomes.T]
         else:
             screened = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
-        screened = [screen.with_more(also) for screen in screened]
-        planned, loadings, sheet = prepared(
+        screened = [screen.with_candidates(also) for screen in screened]
+        planned, loadings, sheet = prepare_tests(
             columns, outcomes, screened, rules.substitutes, rules.n_controls
         )
         sizes = columns.n_columns, targets.outputs
-        return judge(sheet, planned, sizes, rules, loadings, halves)
+        return run_and_correct(sheet, planned, sizes, rules, loadings, halves)
 
     @locked
     def fit_rows(self, rows, *, also=(), memory=1000, progress="auto"):
@@ -275,9 +275,9 @@ class FDRSelector(Claiming):
         self : object
         """
         self._validate_params()
-        given = Given(rows, progress)
+        given = RepeatedReader(rows, progress)
         moments, budget = given.moments, 10**6 * memory // 2
-        small = moments.n_rows < MANY and 24 * moments.nonzeros <= budget
+        small = moments.n_rows < MIN_ROWS_ONE_PASS and 24 * moments.nonzeros <= budget
         self.n_features_in_ = moments.sums.shape[1]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -317,19 +317,19 @@ class FDRSelector(Claiming):
         """
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout=_layout(X))
-        outcomes, _ = outcomes_of(taken.targets, taken.columns)
+        outcomes, _ = outcome_matrix(taken.targets, taken.columns)
         X = taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows
         sides, supports = split_halves(row_hashes(X)), []
         for side in (False, True):
             mine = np.flatnonzero(sides == side)
-            columns = Columns(X[mine], taken.weights[mine])
+            columns = StandardizedColumns(X[mine], taken.weights[mine])
             with one_thread():
                 chosen = self._select(columns, taken.targets, outcomes[mine])
             supports.append(np.unique(chosen.columns[chosen.qvalues <= self.q]))
         return {"supports": supports, "kappa": selection_kappa(supports, self.n_features_in_)}
 
     # ------------------------------------------------------------------ results
-    def _set_results(self, targets, columns: Columns | Measured, found: Selection) -> None:
+    def _set_results(self, targets, columns: StandardizedColumns | ColumnScaling, found: SelectionResult) -> None:
         """Set the attributes of a selection."""
         outputs, width = targets.outputs, columns.n_columns
         shape: tuple[int, ...] = (outputs, width)
@@ -353,8 +353,8 @@ class FDRSelector(Claiming):
         self.support_ = np.unique(found.columns[found.qvalues <= self.q])
         self.candidates_, self.candidate_outputs_ = found.columns, found.outputs
         ones = [np.ones(len(controls)) for controls in found.controls]
-        self._controls = stacked(found.controls, ones, width)
-        self.substitutes_ = stacked(found.groups, found.correlations, width)
+        self._controls = sparse_rows(found.controls, ones, width)
+        self.substitutes_ = sparse_rows(found.groups, found.correlations, width)
         units = columns.units[found.columns[found.effects["test"]]]
         in_units = {name: found.effects[name] * units for name in ("estimate", "error")}
         self.effects_ = found.effects | in_units
@@ -394,7 +394,7 @@ class FDRSelector(Claiming):
         check_is_fitted(self)
         classes = self.classes_ if isinstance(self._targets, ClassTargets) else None
         several = self._targets.outputs > 1
-        reach = float(norm.ppf(0.5 + LEVEL / 2.0))
+        reach = float(norm.ppf(0.5 + CONFIDENCE_LEVEL / 2.0))
         found: list[dict[str, Any]] = []
         effects = self.effects_
         for k, test in enumerate(effects["test"].tolist()):
@@ -429,9 +429,9 @@ class FDRSelector(Claiming):
         kind = ClassTargets if self._holds_classes(y) else NumberTargets
         return kind.of(y, n_rows, self, **known)
 
-    def _rules(self, logistic: bool) -> Rules:
+    def _rules(self, logistic: bool) -> SelectionOptions:
         """What a selection goes by."""
-        return Rules(
+        return SelectionOptions(
             logistic,
             self._bar(),
             self.n_candidates,
@@ -466,13 +466,13 @@ def ones_needed(q: float, family: int) -> int:
     return int(np.ceil(norm.isf(q / (2.0 * family)) ** 2))
 
 
-def warn_repeats(hashes: np.ndarray, outcomes: np.ndarray) -> None:
+def warn_duplicate_rows(hashes: np.ndarray, outcomes: np.ndarray) -> None:
     """Say it where rows come twice: they are no independent evidence."""
     words = hashes
     for outcome in outcomes.T:
         words = words * GOLDEN ^ (outcome + 0.0).view(np.uint64)
     share = count_duplicates(words) / len(words)
-    if share > REPEATS:
+    if share > MAX_DUPLICATE_FRACTION:
         warn_user(
             f"{share:.0%} of the rows repeat others, targets included. If they are copies, "
             "p-values are too small: drop them. If such a row was really met so often, give it "

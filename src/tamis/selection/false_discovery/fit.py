@@ -8,32 +8,32 @@ from joblib import Parallel, delayed
 
 from tamis.selection.false_discovery.conditional_test import (
     Block,
-    Found,
-    Sheet,
-    Trial,
-    common_start,
-    try_classes,
-    try_numbers,
+    ConditionalResults,
+    DesignBlocks,
+    ConditionalTest,
+    initial_coefs,
+    run_logistic_tests,
+    run_linear_tests,
 )
 from tamis.selection.false_discovery.controls import (
-    Company,
+    CorrelatedColumns,
     company,
-    components,
-    determined_by,
-    given_others,
-    outside,
+    leading_components,
+    find_collinear_controls,
+    add_claimed_controls,
+    exclude_group,
 )
-from tamis.selection.false_discovery.multiple_testing import head_qvalues, heads_of
-from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.multiple_testing import representative_qvalues, heads_of
+from tamis.selection.false_discovery.screening.by_path import ScreenResult, noise_correlation
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.system.threads import count_threads
 
 CELLS = 2_000_000  # numbers of a block of rows
 LOCAL = 0.9  # of a factor's loadings: one with more of them in a group belongs to it
-KEPT = 32_000_000  # numbers of a sheet that is kept as it is
+MAX_CACHED_ENTRIES = 32_000_000  # numbers of a sheet that is kept as it is
 
 
-class Rules(NamedTuple):
+class SelectionOptions(NamedTuple):
     """What a selection goes by."""
 
     logistic: bool
@@ -45,7 +45,7 @@ class Rules(NamedTuple):
     q: float
 
 
-class Selection(NamedTuple):
+class SelectionResult(NamedTuple):
     """All tests: their outputs, columns and controls, what was found, and the claims made of it."""
 
     outputs: np.ndarray
@@ -53,7 +53,7 @@ class Selection(NamedTuple):
     controls: list[np.ndarray]
     groups: list[np.ndarray]
     correlations: list[np.ndarray]
-    found: Found
+    found: ConditionalResults
     heads: np.ndarray  # test that each test joins, itself where it is a head
     qvalues: np.ndarray
     n_components: int
@@ -61,17 +61,17 @@ class Selection(NamedTuple):
     effects: dict[str, np.ndarray]
 
 
-class Plan(NamedTuple):
+class DesignPlan(NamedTuple):
     """Tests by columns of the table, the columns of the sheet, and which company each one keeps."""
 
     outputs: np.ndarray
     columns: np.ndarray
     controls: list[np.ndarray]
     ranked: list[np.ndarray]  # controls, the strongest first: by the screen, then by correlation
-    company: list[Company]
+    company: list[CorrelatedColumns]
     union: np.ndarray
 
-    def tests(self, loadings: np.ndarray) -> list[Trial]:
+    def tests(self, loadings: np.ndarray) -> list[ConditionalTest]:
         """Tests by places on a sheet: the union's columns, then the common factors.
 
         A factor that lies in a column and its substitutes is not common to others: it would take
@@ -85,24 +85,24 @@ class Plan(NamedTuple):
             common = np.square(loadings[group]).sum(axis=0) <= LOCAL
             factors = len(self.union) + np.flatnonzero(common)
             controls = np.concatenate([places[k], factors])
-            found.append(Trial(int(self.outputs[k]), int(at[k]), controls))
+            found.append(ConditionalTest(int(self.outputs[k]), int(at[k]), controls))
         return found
 
 
-def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
+def plan(screened: list[ScreenResult], of: dict[int, CorrelatedColumns]) -> DesignPlan:
     """Tests of all candidates of all outputs."""
     outputs, columns, controls, ranked, companies = [], [], [], [], []
     for output, screen in enumerate(screened):
         for column in screen.candidates.tolist():
             mine = of[column]
-            shared = outside(screen.controls[screen.controls != column], mine.substitutes)
+            shared = exclude_group(screen.controls[screen.controls != column], mine.substitutes)
             outputs.append(output)
             columns.append(column)
-            ranked.append(np.append(shared, outside(mine.near, np.sort(shared))))
+            ranked.append(np.append(shared, exclude_group(mine.near, np.sort(shared))))
             controls.append(np.sort(ranked[-1]))
             companies.append(mine)
     union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
-    return Plan(
+    return DesignPlan(
         np.array(outputs, dtype=np.int64),
         np.array(columns, dtype=np.int64),
         controls,
@@ -112,40 +112,40 @@ def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
     )
 
 
-def prepared(
-    columns: Columns,
+def prepare_tests(
+    columns: StandardizedColumns,
     targets: np.ndarray,
-    screened: list[Screened],
+    screened: list[ScreenResult],
     substitutes: float | None,
     n_controls: int,
-) -> tuple[Plan, np.ndarray, Sheet]:
+) -> tuple[DesignPlan, np.ndarray, DesignBlocks]:
     """Tests of what was screened, loadings of the common factors, and the sheet of both."""
     distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
-    least = noise_slope(columns.n_columns, columns.total)
-    near = near_count(n_controls, columns.total)
+    least = noise_correlation(columns.n_columns, columns.total)
+    near = max_correlates(n_controls, columns.total)
     companies = company(columns, distinct, substitutes, near, least)
     planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
-    loadings = components(columns)
+    loadings = leading_components(columns)
     return planned, loadings, sheet_of(columns, targets, planned.union, loadings)
 
 
-def judge(
-    sheet: Sheet,
-    planned: Plan,
+def run_and_correct(
+    sheet: DesignBlocks,
+    planned: DesignPlan,
     sizes: tuple[int, int],
-    rules: Rules,
+    rules: SelectionOptions,
     loadings: np.ndarray,
     sides=None,
-) -> Selection:
+) -> SelectionResult:
     """Run the tests, of as many columns and outputs as `sizes` says, and make claims."""
-    planned = loosened(sheet, planned, loadings)
+    planned = drop_collinear_controls(sheet, planned, loadings)
     tests = planned.tests(loadings)
-    starts = common_start(sheet, tests) if rules.logistic and tests else None
+    starts = initial_coefs(sheet, tests) if rules.logistic and tests else None
     found = run(sheet, tests, rules, starts)
     groups = [mine.substitutes for mine in planned.company]
     heads = heads_of(found.pvalues, planned.outputs, planned.columns, groups)
     families = sizes[0] * sizes[1], sizes[0]
-    qvalues = head_qvalues(
+    qvalues = representative_qvalues(
         found.pvalues, planned.columns, heads, sizes[1], families, rules.correction
     )
     told = np.flatnonzero(qvalues < 1.0)
@@ -156,9 +156,9 @@ def judge(
     if rules.logistic:
         apart = [np.intersect1d(groups[k], planned.union) for k in told]
         places = [np.searchsorted(planned.union, group) for group in apart]
-        full = given_others(full, claimed, places, int(sheet.total / 10.0))
-    effects = effects_of(sheet, [tests[k] for k in told], full, told, found, rules, starts, sides)
-    return Selection(
+        full = add_claimed_controls(full, claimed, places, int(sheet.total / 10.0))
+    effects = estimate_effects(sheet, [tests[k] for k in told], full, told, found, rules, starts, sides)
+    return SelectionResult(
         planned.outputs,
         planned.columns,
         planned.controls,
@@ -172,7 +172,7 @@ def judge(
     )
 
 
-def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
+def drop_collinear_controls(sheet: DesignBlocks, planned: DesignPlan, loadings: np.ndarray) -> DesignPlan:
     """Tests whose controls lack those that leave nothing of a column although none of them is its
     twin: the last level of a category is known from all others. The weakest goes.
     """
@@ -182,7 +182,7 @@ def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
     found = []
     for k, test in enumerate(planned.tests(loadings)):
         controls, ranks = planned.controls[k], np.searchsorted(planned.union, planned.ranked[k])
-        while len(makers := determined_by(gram, test, sheet.width)):
+        while len(makers := find_collinear_controls(gram, test, sheet.width)):
             weakest = ranks[np.isin(ranks, makers)][-1:]
             if not len(weakest):  # common factors alone
                 break
@@ -192,13 +192,13 @@ def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
     return planned._replace(controls=found)
 
 
-def effects_of(
-    sheet: Sheet,
-    tests: list[Trial],
-    full: list[Trial],
+def estimate_effects(
+    sheet: DesignBlocks,
+    tests: list[ConditionalTest],
+    full: list[ConditionalTest],
     told,
-    found: Found,
-    rules: Rules,
+    found: ConditionalResults,
+    rules: SelectionOptions,
     starts,
     sides,
 ) -> dict[str, np.ndarray]:
@@ -207,13 +207,13 @@ def effects_of(
     halves = np.zeros((len(tests), 2))
     if sides is not None and len(tests):
         for side in (False, True):
-            half = _halved(sheet, sides, side)
+            half = _restrict_to_half(sheet, sides, side)
             if half.total > 0.0:
                 halves[:, int(side)] = run(half, tests, rules, starts).scores
     return {"test": told, "estimate": fits.effects, "error": fits.errors, "halves": halves}
 
 
-def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:
+def _restrict_to_half(sheet: DesignBlocks, sides: np.ndarray, side: bool) -> DesignBlocks:
     """A sheet on which the rows of the other half weigh nothing."""
 
     def blocks():
@@ -224,17 +224,17 @@ def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:
             yield table, targets, weights * mine
 
     total = sum(float(weights.sum()) for _, _, weights in blocks())
-    return Sheet(blocks, total, sheet.width)
+    return DesignBlocks(blocks, total, sheet.width)
 
 
-def near_count(n_controls: int, total: float) -> int:
+def max_correlates(n_controls: int, total: float) -> int:
     """How many correlates a test is held against at most: one in ten rows."""
     return min(n_controls, int(total / 10.0))
 
 
 def sheet_of(
-    columns: Columns, targets: np.ndarray, union: np.ndarray, loadings: np.ndarray
-) -> Sheet:
+    columns: StandardizedColumns, targets: np.ndarray, union: np.ndarray, loadings: np.ndarray
+) -> DesignBlocks:
     """The columns that tests look at, with the common factors and a constant, in blocks of rows."""
     factors = columns.scores(loadings)
     factors /= np.sqrt(columns.weights @ factors**2 / columns.total)
@@ -251,25 +251,25 @@ def sheet_of(
         return table, targets[rows], columns.weights[rows]
 
     starts = range(0, columns.n_rows, step)
-    kept = [block(start) for start in starts] if columns.n_rows * width <= KEPT else []
+    kept = [block(start) for start in starts] if columns.n_rows * width <= MAX_CACHED_ENTRIES else []
 
     def blocks():
         return kept or map(block, starts)
 
-    return Sheet(blocks, columns.total, width)
+    return DesignBlocks(blocks, columns.total, width)
 
 
-def run(sheet: Sheet, tests: list[Trial], rules: Rules, starts, own: bool = False) -> Found:
+def run(sheet: DesignBlocks, tests: list[ConditionalTest], rules: SelectionOptions, starts, own: bool = False) -> ConditionalResults:
     """All tests; those of classes on several threads."""
     if not tests:
-        return Found(*(np.zeros(0) for _ in Found._fields))
+        return ConditionalResults(*(np.zeros(0) for _ in ConditionalResults._fields))
     if not rules.logistic:
-        return try_numbers(sheet, tests)
+        return run_linear_tests(sheet, tests)
     threads = min(count_threads(rules.n_jobs), len(tests))
     if threads == 1:
-        return try_classes(sheet, tests, starts, own)
+        return run_logistic_tests(sheet, tests, starts, own)
     parts = [np.arange(len(tests))[k::threads] for k in range(threads)]
-    jobs = (delayed(try_classes)(sheet, [tests[k] for k in part], starts, own) for part in parts)
+    jobs = (delayed(run_logistic_tests)(sheet, [tests[k] for k in part], starts, own) for part in parts)
     done = Parallel(n_jobs=threads, prefer="threads")(jobs)
     order = np.argsort(np.concatenate(parts))
-    return Found(*(np.concatenate(column) for column in zip(*done, strict=True))).of(order)
+    return ConditionalResults(*(np.concatenate(column) for column in zip(*done, strict=True))).of(order)

@@ -14,15 +14,15 @@ from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.data.rows import Labels, Rows
 from tamis.data.source import RowSource
 from tamis.selection.false_discovery.claims import CLASSES
-from tamis.selection.false_discovery.stream import Chunk, Moments, widened
+from tamis.selection.false_discovery.stream import OutcomeChunk, ColumnMoments, widened
 from tamis.system.progress import Progress
 
 
-class First:
+class FirstReading:
     """What the first reading finds: sums of the columns, and what the targets are."""
 
     def __init__(self) -> None:
-        self.moments = Moments()
+        self.moments = ColumnMoments()
         self.values: set = set()
         self.kinds: set[str] = set()
         self.width = 0  # of a matrix of targets
@@ -46,14 +46,14 @@ class First:
             self.values.update(np.unique(targets).tolist())
 
 
-class Given:
+class RepeatedReader:
     """Chunks of rows, measured in a first reading; later ones give coded targets."""
 
     def __init__(self, rows: Any, progress: bool | str):
         self.rows, self.progress, self.readings = rows, progress, 1
         if isinstance(rows, RowSource):
             with Progress("reading 1", max(rows.total, 1), progress) as bar:
-                rows.survey(watch=First, tell=lambda done: bar.advance(done - bar.done))
+                rows.survey(watch=FirstReading, tell=lambda done: bar.advance(done - bar.done))
             assert rows.surveyed is not None
             first, rows.surveyed.beside = rows.surveyed.beside, None
         else:
@@ -62,10 +62,10 @@ class Given:
                     "the rows are read several times: pass what can be gone over again "
                     "(open_rows, or a list of pairs), not an iterator."
                 )
-            first = First()
+            first = FirstReading()
             for chunk in rows:
                 first.add(chunk)
-        assert isinstance(first, First)
+        assert isinstance(first, FirstReading)
         self.first, self.moments = first, first.moments
         if not self.moments.n_rows:
             raise ValueError("no rows: there is no chunk with a row in it.")
@@ -104,17 +104,17 @@ class Given:
             raise ValueError(one_class_message("FDRSelector", next(iter(self.first.values))))
         return ClassTargets(distinct(self.first.values))
 
-    def chunks(self, coded: ClassTargets | NumberTargets) -> Iterator[Chunk]:
+    def chunks(self, coded: ClassTargets | NumberTargets) -> Iterator[OutcomeChunk]:
         """Another reading, with targets (rows, outputs): 0 and 1 for classes."""
         for X, targets, weights in self._read():
-            yield Chunk(X, _outcomes(targets, coded), weights)
+            yield OutcomeChunk(X, _outcomes(targets, coded), weights)
 
-    def whole(self, coded: ClassTargets | NumberTargets) -> Chunk:
+    def whole(self, coded: ClassTargets | NumberTargets) -> OutcomeChunk:
         """All rows in memory."""
         parts, width = list(self.chunks(coded)), self.moments.sums.shape[1]
         X = sp.vstack([widened(part.X, width) for part in parts], format="csr")
         outcomes, weights = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
-        return Chunk(sp.csr_array(X), outcomes, weights)
+        return OutcomeChunk(sp.csr_array(X), outcomes, weights)
 
 
 def _plain(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:

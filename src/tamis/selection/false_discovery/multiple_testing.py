@@ -30,7 +30,7 @@ def evalue_pvalues(log_evalues: np.ndarray) -> np.ndarray:
     return np.exp(-np.maximum(log_evalues, 0.0))
 
 
-def head_qvalues(
+def representative_qvalues(
     pvalues: np.ndarray,
     columns: np.ndarray,
     heads: np.ndarray,
@@ -80,7 +80,7 @@ def heads_of(
     return heads
 
 
-def stacked(groups: list[np.ndarray], values: list[np.ndarray], width: int) -> sp.csr_array:
+def sparse_rows(groups: list[np.ndarray], values: list[np.ndarray], width: int) -> sp.csr_array:
     """Rows of a sparse matrix from columns and their values."""
     starts = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
     columns = np.concatenate([np.zeros(0, dtype=np.int64), *groups])

@@ -7,13 +7,13 @@ import scipy.sparse as sp
 
 from tamis.numerics.moments import centred_moments, standard_deviations
 
-LEAST = 5  # nonzeros of a column that is looked at
+MIN_NONZEROS = 5  # nonzeros of a column that is looked at
 
 
-class Columns:
+class StandardizedColumns:
     """A table whose columns have mean 0 and deviation 1; a sparse one is centred in its products.
 
-    Columns that are constant, or have fewer than `LEAST` nonzeros, are all 0.
+    Columns that are constant, or have fewer than `MIN_NONZEROS` nonzeros, are all 0.
     """
 
     def __init__(self, X, weights: np.ndarray):
@@ -25,7 +25,7 @@ class Columns:
         self.ones = np.diff(X.indptr) if self.sparse else np.count_nonzero(X, axis=0)
         moments = centred_moments(X, weights)
         deviations = standard_deviations(moments)
-        self.means, self.live = moments[1], (deviations > 0.0) & (self.ones >= LEAST)
+        self.means, self.live = moments[1], (deviations > 0.0) & (self.ones >= MIN_NONZEROS)
         self.units = np.where(self.live, 1.0 / np.where(self.live, deviations, 1.0), 0.0)
         self.X: Any = X if self.sparse else self._standard(X)
 

@@ -15,26 +15,26 @@ import scipy.sparse as sp
 from tamis.base.splits import split_halves
 from tamis.numerics.hashing import row_hashes
 from tamis.numerics.moments import add_raw_moments
-from tamis.selection.false_discovery.conditional_test import Block, Sheet
-from tamis.selection.false_discovery.controls import Company, components, sort_company
+from tamis.selection.false_discovery.conditional_test import Block, DesignBlocks
+from tamis.selection.false_discovery.controls import CorrelatedColumns, leading_components, split_by_correlation
 from tamis.selection.false_discovery.fit import (
-    Plan,
-    Rules,
-    Selection,
-    judge,
-    near_count,
+    DesignPlan,
+    SelectionOptions,
+    SelectionResult,
+    run_and_correct,
+    max_correlates,
     plan,
 )
-from tamis.selection.false_discovery.screening.by_pass import OnePass
-from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope
-from tamis.selection.false_discovery.standardized_columns import LEAST, Columns
+from tamis.selection.false_discovery.screening.by_pass import OnePassScreen
+from tamis.selection.false_discovery.screening.by_path import ScreenResult, noise_correlation
+from tamis.selection.false_discovery.standardized_columns import MIN_NONZEROS, StandardizedColumns
 
-SAMPLE = 4096  # rows in which common factors are sought
-FLAT = 1e-7  # of a column's size: sums of squares cannot tell less from nothing
+SAMPLE_ROWS = 4096  # rows in which common factors are sought
+MIN_RELATIVE_DEVIATION = 1e-7  # of a column's size: sums of squares cannot tell less from nothing
 ROWS = 8192  # of a block of a sheet
 
 
-class Chunk(NamedTuple):
+class OutcomeChunk(NamedTuple):
     """Some rows, their targets (rows, outputs) and weights."""
 
     X: sp.csr_array
@@ -42,7 +42,7 @@ class Chunk(NamedTuple):
     weights: np.ndarray
 
 
-class Moments:
+class ColumnMoments:
     """Sums of all columns, as they are met, and rows of a fixed sample."""
 
     def __init__(self) -> None:
@@ -64,36 +64,36 @@ class Moments:
     def _draw(self, X: sp.csr_array) -> None:
         """Keep the rows of the smallest hashes: which ones does not depend on their order."""
         hashes = row_hashes(X)
-        few = np.argsort(hashes, kind="stable")[:SAMPLE]
+        few = np.argsort(hashes, kind="stable")[:SAMPLE_ROWS]
         self.sample.append((hashes[few], X[few]))
-        if sum(len(part) for part, _ in self.sample) >= 2 * SAMPLE:
+        if sum(len(part) for part, _ in self.sample) >= 2 * SAMPLE_ROWS:
             self.sample = [self._drawn()]
 
     def _drawn(self) -> tuple[np.ndarray, sp.csr_array]:
         hashes = np.concatenate([part for part, _ in self.sample])
         rows = [widened(part, self.sums.shape[1]) for _, part in self.sample]
-        few = np.argsort(hashes, kind="stable")[:SAMPLE]
+        few = np.argsort(hashes, kind="stable")[:SAMPLE_ROWS]
         return hashes[few], sp.csr_array(sp.vstack(rows, format="csr")[few])
 
     def loadings(self) -> np.ndarray:
         """Common factors of the sampled rows."""
         _, rows = self._drawn()
-        return components(Columns(rows, np.ones(rows.shape[0])))
+        return leading_components(StandardizedColumns(rows, np.ones(rows.shape[0])))
 
 
-class Measured:
-    """Means and units of the columns, as `Columns` has them."""
+class ColumnScaling:
+    """Means and units of the columns, as `StandardizedColumns` has them."""
 
-    def __init__(self, moments: Moments):
+    def __init__(self, moments: ColumnMoments):
         sums, squares, ones = moments.sums
         self.total, self.n_rows, self.n_columns = moments.total, moments.n_rows, len(sums)
         self.means, self.ones = sums / moments.total, ones.astype(np.int64)
         square = np.maximum(squares / moments.total - self.means**2, 0.0)
-        flat = (square <= FLAT**2 * (square + self.means**2)) | (self.ones < LEAST)
+        flat = (square <= MIN_RELATIVE_DEVIATION**2 * (square + self.means**2)) | (self.ones < MIN_NONZEROS)
         self.units = np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, square)))
 
 
-class Part(NamedTuple):
+class DesignRows(NamedTuple):
     """What tests look at of a chunk: a few columns, common factors, targets and weights."""
 
     own: sp.csr_array
@@ -106,17 +106,17 @@ class Part(NamedTuple):
         return self.own.data, self.own.indices, self.own.indptr, *self[1:]
 
 
-class Parts:
+class DesignStore:
     """What tests look at, which is gone over some fifty times: in memory up to so many bytes, the
     rest in a temporary file.
     """
 
     def __init__(self, memory: int, width: int):
         self.left, self.width, self.filed = memory, width, 0
-        self.held: list[Part] = []
+        self.held: list[DesignRows] = []
         self.folder: tempfile.TemporaryDirectory | None = None
 
-    def add(self, part: Part) -> None:
+    def add(self, part: DesignRows) -> None:
         """Keep another part."""
         self.left -= sum(array.nbytes for array in part.arrays())
         if self.left >= 0:
@@ -132,7 +132,7 @@ class Parts:
         assert self.folder is not None
         return Path(self.folder.name) / "parts"
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[DesignRows]:
         yield from self.held
         if not self.filed:
             return
@@ -142,7 +142,7 @@ class Parts:
                     np.load(file, allow_pickle=False) for _ in range(6)
                 )
                 own = sp.csr_array((data, indices, indptr), (len(weights), self.width))
-                yield Part(own, factors, outcomes, weights)
+                yield DesignRows(own, factors, outcomes, weights)
 
     def __enter__(self) -> "Parts":
         return self
@@ -153,36 +153,36 @@ class Parts:
 
 
 def select_rows(
-    chunks: Callable[[], Iterator[Chunk]],
-    moments: Moments,
-    rules: Rules,
+    chunks: Callable[[], Iterator[OutcomeChunk]],
+    moments: ColumnMoments,
+    rules: SelectionOptions,
     how: str,
     also: np.ndarray,
     memory: int,
-) -> tuple[Measured, Selection]:
+) -> tuple[ColumnScaling, SelectionResult]:
     """Screen, test and claim by readings of the chunks; `memory` bounds the bytes that the
     correlations take, and the columns that are kept in memory for the tests.
     """
-    measured = Measured(moments)
-    screened = [one.with_more(also) for one in _screened(chunks, measured, rules, how)]
+    measured = ColumnScaling(moments)
+    screened = [one.with_candidates(also) for one in _screened(chunks, measured, rules, how)]
     distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
     companies = _companies(chunks, measured, distinct, rules, memory)
     planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
     loadings = moments.loadings()
-    with Parts(memory, len(planned.union)) as parts:
+    with DesignStore(memory, len(planned.union)) as parts:
         sheet, sides = _sheet(chunks, measured, planned, loadings, memory, parts)
         sizes = measured.n_columns, len(screened)
-        return measured, judge(sheet, planned, sizes, rules, loadings, sides)
+        return measured, run_and_correct(sheet, planned, sizes, rules, loadings, sides)
 
 
-def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screened]:
+def _screened(chunks, measured: ColumnScaling, rules: SelectionOptions, how: str) -> list[ScreenResult]:
     """By learners in one pass; that of numbers first asks how far they spread."""
     spread = 0.5
     if not rules.logistic:
         sums = [(w.sum(), w @ y, w @ y**2) for _, y, w in chunks()]
         total, level, square = (sum(part) for part in zip(*sums, strict=True))
         spread = float(np.sqrt(np.maximum(square / total - (level / total) ** 2, 0.0)).mean())
-    learners = OnePass(measured.n_columns, measured.total, spread, rules.logistic, how)
+    learners = OnePassScreen(measured.n_columns, measured.total, spread, rules.logistic, how)
     for X, outcomes, weights in chunks():
         scaled = widened(X, measured.n_columns)
         data = scaled.data * measured.units[scaled.indices]
@@ -192,12 +192,12 @@ def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screen
 
 
 def _companies(
-    chunks, measured: Measured, candidates: np.ndarray, rules: Rules, memory: int
-) -> list[Company]:
+    chunks, measured: ColumnScaling, candidates: np.ndarray, rules: SelectionOptions, memory: int
+) -> list[CorrelatedColumns]:
     """Company of all candidates, from as many readings as their correlations need."""
-    found: list[Company] = []
-    least = noise_slope(measured.n_columns, measured.total)
-    near = near_count(rules.n_controls, measured.total)
+    found: list[CorrelatedColumns] = []
+    least = noise_correlation(measured.n_columns, measured.total)
+    near = max_correlates(rules.n_controls, measured.total)
     wide = max(1, memory // (16 * measured.n_columns))
     for start in range(0, len(candidates), wide):
         block = candidates[start : start + wide]
@@ -211,13 +211,13 @@ def _companies(
         table -= np.outer(measured.means, measured.means[block])
         table *= measured.units[:, None]
         table *= measured.units[block]
-        found += sort_company(table, block, rules.substitutes, near, least)
+        found += split_by_correlation(table, block, rules.substitutes, near, least)
     return found
 
 
 def _sheet(
-    chunks, measured: Measured, planned: Plan, loadings: np.ndarray, memory: int, parts: Parts
-) -> tuple[Sheet, np.ndarray]:
+    chunks, measured: ColumnScaling, planned: DesignPlan, loadings: np.ndarray, memory: int, parts: DesignStore
+) -> tuple[DesignBlocks, np.ndarray]:
     """The columns that tests look at, kept from one reading; and the half that each row is in."""
     union, width = planned.union, len(planned.union) + loadings.shape[1] + 1
     means, units = measured.means[union], measured.units[union]
@@ -227,7 +227,7 @@ def _sheet(
     for X, outcomes, weights in chunks():
         X = widened(X, measured.n_columns)
         factors = np.asarray(X @ scaled) - middle
-        parts.add(Part(sp.csr_array(X[:, union]), factors, outcomes, weights))
+        parts.add(DesignRows(sp.csr_array(X[:, union]), factors, outcomes, weights))
         sides.append(split_halves(row_hashes(X)))
         square += weights @ factors**2
     factor = 1.0 / np.sqrt(np.maximum(square / measured.total, 1e-300))
@@ -258,8 +258,8 @@ def _sheet(
     if 8 * measured.n_rows * width <= memory:
         dense = list(blocks())
         parts.held = []
-        return Sheet(lambda: dense, measured.total, width), found
-    return Sheet(blocks, measured.total, width), found
+        return DesignBlocks(lambda: dense, measured.total, width), found
+    return DesignBlocks(blocks, measured.total, width), found
 
 
 def widened(X: Any, width: int) -> sp.csr_array:

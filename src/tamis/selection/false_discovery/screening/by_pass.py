@@ -5,15 +5,15 @@ from collections.abc import Iterable
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.selection.false_discovery.screening.by_path import MOST, SHARE, Screened, noise_slope
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.screening.by_path import ROWS_PER_CONTROL, SHARE, ScreenResult, noise_correlation
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
-FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35)  # of the penalty of the controls
-SPREAD = 0.5  # of a target that is a class
+PENALTY_RATIOS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35)  # of the penalty of the controls
+CLASS_DEVIATION = 0.5  # of a target that is a class
 ROWS = 8192  # at a time
 
 
-class OnePass:
+class OnePassScreen:
     """Learners at falling penalties, which all see the same rows once."""
 
     def __init__(self, n_columns: int, total: float, spread: float, logistic: bool, how: str):
@@ -24,9 +24,9 @@ class OnePass:
             "ftrl": (FTRLRegressor, FTRLClassifier),
             "rda": (RDARegressor, RDAClassifier),
         }
-        penalty = SHARE * noise_slope(n_columns, total) * (SPREAD if logistic else spread)
+        penalty = SHARE * noise_correlation(n_columns, total) * (CLASS_DEVIATION if logistic else spread)
         kind = kinds[how][logistic]
-        self.learners = [kind(alpha=factor * penalty) for factor in FACTORS]
+        self.learners = [kind(alpha=factor * penalty) for factor in PENALTY_RATIOS]
         self.logistic, self.n_columns, self.total = logistic, n_columns, total
 
     def learn(self, X, outcomes: np.ndarray, weights: np.ndarray) -> None:
@@ -36,22 +36,22 @@ class OnePass:
         for learner in self.learners:
             learner.partial_fit(X, y, sample_weight=weights, **known)
 
-    def screened(self, n_candidates: int) -> list[Screened]:
+    def screened(self, n_candidates: int) -> list[ScreenResult]:
         """Of every output: ranked by the first penalty that keeps a column, then by its weight;
         controls are those of the penalty itself, or of the one before which enough are met.
         """
         weights = [np.atleast_2d(learner.coef_) for learner in self.learners]
         return [
-            _ranked([own[output] for own in weights], n_candidates, int(self.total / MOST))
+            _rank_columns([own[output] for own in weights], n_candidates, int(self.total / ROWS_PER_CONTROL))
             for output in range(len(weights[0]))
         ]
 
 
-def _ranked(weights: list[np.ndarray], n_candidates: int, most: int) -> Screened:
+def _rank_columns(weights: list[np.ndarray], n_candidates: int, most: int) -> ScreenResult:
     order: list[int] = []
     met: set[int] = set()
     controls = np.zeros(0, dtype=np.int64)
-    for factor, own in zip(FACTORS, weights, strict=True):
+    for factor, own in zip(PENALTY_RATIOS, weights, strict=True):
         kept = np.flatnonzero(own)
         by_size = kept[np.argsort(-np.abs(own[kept]), kind="stable")]
         enough = len(order) >= n_candidates
@@ -62,22 +62,22 @@ def _ranked(weights: list[np.ndarray], n_candidates: int, most: int) -> Screened
         met.update(new)
     candidates = np.array(order[:n_candidates], dtype=np.int64)
     more = controls[~np.isin(controls, candidates)]
-    return Screened(np.concatenate([candidates, more]), controls[:most])
+    return ScreenResult(np.concatenate([candidates, more]), controls[:most])
 
 
 def screen_pass(
-    columns: Columns, outcomes: np.ndarray, logistic: bool, n_candidates: int, how: str
-) -> list[Screened]:
+    columns: StandardizedColumns, outcomes: np.ndarray, logistic: bool, n_candidates: int, how: str
+) -> list[ScreenResult]:
     """Screen a table that is in memory."""
     level = columns.weights @ outcomes / columns.total
     spread = np.sqrt(columns.weights @ np.square(outcomes - level) / columns.total)
-    learners = OnePass(columns.n_columns, columns.total, float(spread.mean()), logistic, how)
+    learners = OnePassScreen(columns.n_columns, columns.total, float(spread.mean()), logistic, how)
     for chunk, rows in _chunks(columns):
         learners.learn(chunk, outcomes[rows], columns.weights[rows])
     return learners.screened(n_candidates)
 
 
-def _chunks(columns: Columns) -> Iterable[tuple]:
+def _chunks(columns: StandardizedColumns) -> Iterable[tuple]:
     table = sp.csr_array(columns.X * columns.units) if columns.sparse else columns.X
     for start in range(0, columns.n_rows, ROWS):
         rows = slice(start, start + ROWS)

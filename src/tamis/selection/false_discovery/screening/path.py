@@ -10,18 +10,18 @@ import numpy as np
 from scipy.special import expit
 
 from tamis.numerics.numba import compiled
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
 NEAR = 0.95  # of a penalty: columns whose slope exceeds it join a working set
 CLOSE = 1e-6  # of a penalty: how far a slope may exceed it, and a weight's slope miss it
 NEWTON = 50  # most Newton steps at a penalty
 ROUNDS = 50  # most working sets at a penalty
 SWEEPS = 1000  # most sweeps of a quadratic model
-LEAST_BEND = 1e-6  # of the largest curvature of a row
+MIN_CURVATURE = 1e-6  # of the largest curvature of a row
 
 
 @compiled
-def descend(gram, slope, weights, penalty, enough, sweeps):
+def coordinate_descent(gram, slope, weights, penalty, enough, sweeps):
     """Minimise slope'd + d'gram d / 2 + penalty |weights + d|_1 in place: `slope` follows."""
     count = weights.shape[0]
     whole = True
@@ -48,7 +48,7 @@ def descend(gram, slope, weights, penalty, enough, sweeps):
             whole = False
 
 
-class Step(NamedTuple):
+class PathPoint(NamedTuple):
     """A solution: its penalty, the columns that have a weight, these weights, and the squares of
     what it leaves of the target.
     """
@@ -62,9 +62,9 @@ class Step(NamedTuple):
 class Path:
     """Solutions of one target along falling penalties, each begun where the last one ended."""
 
-    def __init__(self, columns: Columns, target: np.ndarray, logistic: bool):
+    def __init__(self, columns: StandardizedColumns, target: np.ndarray, logistic: bool):
         self.columns, self.target, self.logistic = columns, target, logistic
-        self.steps: list[Step] = []
+        self.steps: list[PathPoint] = []
         self.held = np.zeros(0, dtype=np.int64)  # columns met so far
         self.table = np.zeros((columns.n_rows, 0), order="F")
         self.gram = np.zeros((0, 0))
@@ -74,7 +74,7 @@ class Path:
         self.slope = self._slopes(self._residuals(self._scores()))
         self.largest = float(np.abs(self.slope).max(initial=0.0))
 
-    def go(self, penalty: float) -> Step:
+    def go(self, penalty: float) -> PathPoint:
         """The next solution."""
         for _ in range(ROUNDS):
             self._meet(np.flatnonzero(np.abs(self.slope) > NEAR * penalty))
@@ -85,7 +85,7 @@ class Path:
                 break
         kept = np.flatnonzero(self.weights)
         left = float(residuals @ (residuals / self.columns.weights))
-        self.steps.append(Step(penalty, self.held[kept], self.weights[kept].copy(), left))
+        self.steps.append(PathPoint(penalty, self.held[kept], self.weights[kept].copy(), left))
         return self.steps[-1]
 
     def _scores(self) -> np.ndarray:
@@ -123,7 +123,7 @@ class Path:
         """The solution on the columns met; its scores."""
         if not self.logistic:  # the columns are centred: the bias stays
             slope = self.gram @ self.weights - self._linear()
-            descend(self.gram, slope, self.weights, penalty, CLOSE * penalty, SWEEPS)
+            coordinate_descent(self.gram, slope, self.weights, penalty, CLOSE * penalty, SWEEPS)
             return self._scores()
         return self._newton(penalty)
 
@@ -138,7 +138,7 @@ class Path:
         value = self._value(scores, penalty)
         for _ in range(NEWTON):
             fitted = expit(scores)
-            bend = of_rows * np.maximum(fitted * (1.0 - fitted), LEAST_BEND)
+            bend = of_rows * np.maximum(fitted * (1.0 - fitted), MIN_CURVATURE)
             rest = of_rows * (fitted - self.target)
             slope = self.table.T @ rest / total
             on = np.flatnonzero((self.weights != 0.0) | (np.abs(slope) > NEAR * penalty))
@@ -151,7 +151,7 @@ class Path:
             inner = slope[on] - off * sums / total
             before = self.weights[on]
             after = before.copy()
-            descend(gram, inner, after, penalty, 0.1 * CLOSE * penalty, SWEEPS)
+            coordinate_descent(gram, inner, after, penalty, 0.1 * CLOSE * penalty, SWEEPS)
             move = after - before
             lift = -off - float(sums @ move) / bend.sum()
             change, share = part @ move + lift, 1.0

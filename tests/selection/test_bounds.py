@@ -44,7 +44,9 @@ def test_the_unimodal_bound_begins_where_theorem_2_says(share, begin):
     assert false_selections(1000 * share, 1000, above, 50, "unimodal") == pytest.approx(
         min(wanted, false_selections(1000 * share, 1000, above, 50))
     )
-    assert error_bounds._unimodal_factor(share, above, 50) == pytest.approx(0.5 / (2 * above - 1 - 0.01))
+    assert error_bounds._unimodal_factor(share, above, 50) == pytest.approx(
+        0.5 / (2 * above - 1 - 0.01)
+    )
     assert error_bounds._unimodal_factor(0.58, 1.0, 50) == math.inf  # more than 1 / sqrt(3)
     assert error_bounds._unimodal_factor(0.57, 1.0, 50) < math.inf
 
@@ -141,7 +143,10 @@ def test_solutions_keep_the_promise_and_no_larger_one_does(assumption):
 
 def test_any_two_promises_give_the_third():
     assert resolve_error_control(0.9, 12, None, 500, 50, "none") == (0.9, 12)
-    assert resolve_error_control(0.9, None, 2.0, 500, 50, "none") == (0.9, 28)  # sqrt(2 * 0.8 * 500)
+    assert resolve_error_control(0.9, None, 2.0, 500, 50, "none") == (
+        0.9,
+        28,
+    )  # sqrt(2 * 0.8 * 500)
     # 144 / 500 = 0.288 = 2 pi - 1.
     assert resolve_error_control(None, 12, 1.0, 500, 50, "none") == (pytest.approx(0.65), 12)
     assert resolve_error_control(None, None, None, 500, 50, "none") == (0.75, 15)

@@ -77,7 +77,9 @@ def test_several_classes_are_a_union():
 
 
 def test_frequencies_are_those_of_the_runs_counted_by_hand():
-    selector = quick(Lasso(), n_selected=4, param_values=[0.5, 0.1], threshold=0.7).fit(X, REGRESSION_GRID)
+    selector = quick(Lasso(), n_selected=4, param_values=[0.5, 0.1], threshold=0.7).fit(
+        X, REGRESSION_GRID
+    )
     shares = np.rint(selector.selection_probability_ * 10)
     assert selector.selection_probability_ * 10 == pytest.approx(shares)
     assert shares.sum() <= 40
@@ -117,7 +119,9 @@ def test_without_a_limit_q_is_the_mean_number_that_came_in():
 
 
 def test_independent_halves():
-    selector = quick(Lasso(), complementary=False, threshold=0.8, n_selected=4).fit(X, REGRESSION_GRID)
+    selector = quick(Lasso(), complementary=False, threshold=0.8, n_selected=4).fit(
+        X, REGRESSION_GRID
+    )
     assert np.allclose(
         selector.selection_probability_ * 10, np.rint(selector.selection_probability_ * 10)
     )

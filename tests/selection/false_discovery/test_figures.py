@@ -12,26 +12,37 @@ from scipy.special import expit
 from tamis import FDRSelector, FDRStream
 from tamis.selection.false_discovery import inputs
 from tamis.selection.false_discovery.conditional_test import (
-    DesignBlocks,
     ConditionalTest,
+    DesignBlocks,
     initial_coefs,
-    run_logistic_tests,
     run_linear_tests,
+    run_logistic_tests,
 )
 from tamis.selection.false_discovery.controls import find_collinear_controls
 from tamis.selection.false_discovery.fit import prepare_tests
-from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg, representative_qvalues
+from tamis.selection.false_discovery.multiple_testing import (
+    benjamini_hochberg,
+    representative_qvalues,
+)
 from tamis.selection.false_discovery.screening import by_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
 from tamis.selection.false_discovery.screening.path import Path
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
-from tamis.selection.false_discovery.stream import OutcomeChunk, ColumnScaling, ColumnMoments, DesignStore, _sheet
+from tamis.selection.false_discovery.stream import (
+    ColumnMoments,
+    ColumnScaling,
+    DesignStore,
+    OutcomeChunk,
+    _build_design,
+)
 
 
-def sheet_of(table, y):
+def design_of(table, y):
     table = np.column_stack([table, np.ones(len(table))])
     weights = np.ones(len(table))
-    return DesignBlocks(lambda: [(table, y[:, None], weights)], float(len(table)), table.shape[1]), table
+    return DesignBlocks(
+        lambda: [(table, y[:, None], weights)], float(len(table)), table.shape[1]
+    ), table
 
 
 @pytest.mark.parametrize("n", [6, 40])
@@ -39,14 +50,14 @@ def test_errors_of_slopes_are_those_of_white_with_the_degrees_of_freedom(n):
     rng = np.random.default_rng(n)
     table = rng.normal(size=(n, 4))
     y = table[:, 3] + rng.normal(size=n) * (0.5 + table[:, 0] ** 2)
-    sheet, Z = sheet_of(table, y)
+    sheet, Z = design_of(table, y)
     found = run_linear_tests(sheet, [ConditionalTest(0, 3, np.arange(3))])
     bread = np.linalg.inv(Z.T @ Z)
     fit = bread @ Z.T @ y
     rest = y - Z @ fit
     cover = bread @ (Z.T * rest**2) @ Z @ bread * n / (n - 5.0)
     assert found.effects[0] == pytest.approx(fit[3])
-    assert found.errors[0] == pytest.approx(np.sqrt(cover[3, 3]))
+    assert found.standard_errors[0] == pytest.approx(np.sqrt(cover[3, 3]))
 
 
 def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
@@ -54,9 +65,9 @@ def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(300, 4))
     y = (table[:, 3] + table[:, 0] + rng.logistic(size=300) > 0).astype(float)
-    sheet, Z = sheet_of(table, y)
+    sheet, Z = design_of(table, y)
     tests = [ConditionalTest(0, 3, np.arange(3))]
-    found = run_logistic_tests(sheet, tests, initial_coefs(sheet, tests), own=True)
+    found = run_logistic_tests(sheet, tests, initial_coefs(sheet, tests), include_column=True)
     away = np.abs(table[:, 3] - table[:, 3].mean())
     size, fit = 2.0 * (away**2).sum() / away.sum(), np.zeros(5)
     for _ in range(30):
@@ -69,21 +80,21 @@ def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
     cover = bread @ (Z.T * (y - likely) ** 2) @ Z @ bread * 300 / 295.0
     assert found.effects[0] == pytest.approx(fit[3], rel=1e-5)
     wanted = np.sqrt(max(cover[3, 3], bread[3, 3]))
-    assert found.errors[0] == pytest.approx(wanted, rel=1e-5)
+    assert found.standard_errors[0] == pytest.approx(wanted, rel=1e-5)
 
 
 def test_pairs_are_corrected_by_their_number_and_their_columns_by_theirs():
     pvalues, columns = np.array([1e-4, 2e-3, 0.03, 0.5]), np.array([4, 4, 7, 9])
     heads = np.arange(4)
     found = representative_qvalues(pvalues, columns, heads, 3, (300, 100))
-    own = benjamini_hochberg(pvalues, 300)
+    include_column = benjamini_hochberg(pvalues, 300)
     by_column = benjamini_hochberg(np.array([3e-4, 0.09, 1.0]), 100)
-    assert found == pytest.approx(np.maximum(own, by_column[[0, 0, 1, 2]]))
-    assert found[1] == own[1] > by_column[0]
+    assert found == pytest.approx(np.maximum(include_column, by_column[[0, 0, 1, 2]]))
+    assert found[1] == include_column[1] > by_column[0]
     # Of few columns and many outputs it is the column's that counts.
     few = representative_qvalues(pvalues, columns, heads, 100, (300, 3))
     wide = benjamini_hochberg(np.array([1e-2, 1.0, 1.0]), 3)
-    assert few == pytest.approx(np.maximum(own, wide[[0, 0, 1, 2]]))
+    assert few == pytest.approx(np.maximum(include_column, wide[[0, 0, 1, 2]]))
     alike = representative_qvalues(np.full(3, 1e-4), np.full(3, 4), np.arange(3), 100, (300, 3))
     assert alike == pytest.approx(3 * 100 * 1e-4)  # of pairs it would be a third
     # A test that joins the group of another is no claim, and none of those that are corrected for.
@@ -108,11 +119,17 @@ def test_claims_come_first_where_q_values_do_not_follow_p_values():
 def test_levels_make_the_last_one_and_others_make_nothing():
     rng = np.random.default_rng(0)
     levels = np.eye(4)[rng.integers(0, 4, 200)]
-    _, Z = sheet_of(np.column_stack([levels, rng.normal(size=200)]), np.zeros(200))
+    _, Z = design_of(np.column_stack([levels, rng.normal(size=200)]), np.zeros(200))
     gram = Z.T @ Z
-    assert find_collinear_controls(gram, ConditionalTest(0, 3, np.array([0, 1, 2, 4])), 6).tolist() == [0, 1, 2]
-    assert find_collinear_controls(gram, ConditionalTest(0, 3, np.array([0, 1, 4])), 6).tolist() == []
-    assert find_collinear_controls(gram, ConditionalTest(0, 4, np.array([0, 1, 2])), 6).tolist() == []
+    assert find_collinear_controls(
+        gram, ConditionalTest(0, 3, np.array([0, 1, 2, 4])), 6
+    ).tolist() == [0, 1, 2]
+    assert (
+        find_collinear_controls(gram, ConditionalTest(0, 3, np.array([0, 1, 4])), 6).tolist() == []
+    )
+    assert (
+        find_collinear_controls(gram, ConditionalTest(0, 4, np.array([0, 1, 2])), 6).tolist() == []
+    )
 
 
 def test_stronger_columns_come_first_within_a_step_and_among_controls():
@@ -129,11 +146,11 @@ def test_stronger_columns_come_first_within_a_step_and_among_controls():
 def test_passes_rank_by_the_first_penalty_that_keeps_a_column_and_then_by_weight():
     """Controls are those of the penalty itself, or of the one before which enough are met."""
     weights = [np.zeros(6) for _ in by_pass.PENALTY_RATIOS]
-    for own, factor in zip(weights, by_pass.PENALTY_RATIOS, strict=True):
-        own[2] = -3.0
-        own[4] = 1.0
-        own[1] = 2.0 if factor <= 1.0 else 0.0
-        own[5] = 9.0 if factor < 1.0 else 0.0
+    for include_column, factor in zip(weights, by_pass.PENALTY_RATIOS, strict=True):
+        include_column[2] = -3.0
+        include_column[4] = 1.0
+        include_column[1] = 2.0 if factor <= 1.0 else 0.0
+        include_column[5] = 9.0 if factor < 1.0 else 0.0
     found = by_pass._rank_columns(weights, 4, 5)
     assert found.candidates[:4].tolist() == [2, 4, 1, 5]
     assert found.controls.tolist() == [2, 1, 4]
@@ -146,16 +163,16 @@ def test_passes_take_outcomes_about_their_mean(monkeypatch):
     spreads = []
 
     class Learners:
-        def __init__(self, n_columns, total, spread, logistic, how):
-            spreads.append(spread)
+        def __init__(self, n_columns, total_weight, deviation, logistic, screen):
+            spreads.append(deviation)
 
         def learn(self, *_):
             pass
 
-        def screened(self, n_candidates):
+        def results(self, n_candidates):
             return []
 
-    monkeypatch.setattr(by_pass, "OnePass", Learners)
+    monkeypatch.setattr(by_pass, "OnePassScreen", Learners)
     rng = np.random.default_rng(0)
     outcomes = 7.0 + rng.normal(size=(50, 2))
     by_pass.screen_pass(StandardizedColumns(np.eye(50), np.ones(50)), outcomes, False, 5, "ftrl")
@@ -168,7 +185,7 @@ def test_paths_of_classes_reach_their_optimum():
     y = (3.0 * X[:, 0] - 2.0 * X[:, 1] + rng.logistic(size=150) > 0).astype(float)
     columns = StandardizedColumns(X, np.ones(150))
     path = Path(columns, y, True)
-    penalty = 0.1 * path.largest
+    penalty = 0.1 * path.max_penalty
     step = path.go(penalty)
     Z = columns.picked(np.arange(30))
     weights = np.zeros(30)
@@ -217,14 +234,16 @@ def test_a_sheet_of_what_is_read_is_that_of_the_arrays(memory):
     moments.add(sp.csr_array(X), np.ones(300))
     screened = [screen_path(columns, y[:, 0], False, 12).with_candidates([7])]
     planned, loadings, sheet = prepare_tests(columns, y, screened, 0.5, 5)
-    chunks = [OutcomeChunk(sp.csr_array(X[k : k + 90]), y[k : k + 90], np.ones(90)) for k in (0, 90, 180)]
+    chunks = [
+        OutcomeChunk(sp.csr_array(X[k : k + 90]), y[k : k + 90], np.ones(90)) for k in (0, 90, 180)
+    ]
     chunks.append(OutcomeChunk(sp.csr_array(X[270:]), y[270:], np.ones(30)))
     measured = ColumnScaling(moments)
-    with DesignStore(memory, len(planned.union)) as parts:
-        read, _ = _sheet(lambda: iter(chunks), measured, planned, loadings, memory, parts)
+    with DesignStore(memory, len(planned.design_columns)) as parts:
+        read, _ = _build_design(lambda: iter(chunks), measured, planned, loadings, memory, parts)
         wanted, found = (np.vstack([table for table, *_ in one.blocks()]) for one in (sheet, read))
-    sparse = np.searchsorted(planned.union, 7)
-    assert planned.union[sparse] == 7
+    sparse = np.searchsorted(planned.design_columns, 7)
+    assert planned.design_columns[sparse] == 7
     assert (found[:, sparse] == 0.0).sum() > 200  # it stays where it is
     found[:, sparse] -= found[:, sparse].mean()
     assert loadings.shape[1] == 1
@@ -238,8 +257,8 @@ def test_chunks_may_be_empty_and_numbers_have_one_output():
     read = FDRSelector().fit_rows([(X[:0], y[:0]), *pairs(X, y)])
     assert read.scores_.shape == (5,)
     rows = inputs.RepeatedReader(pairs(X, y), False)
-    assert rows.coded("numbers").flat
-    assert (rows.coded("numbers").outputs, rows.coded("auto").outputs) == (1, 1)
+    assert rows.resolve_targets("numbers").flat
+    assert (rows.resolve_targets("numbers").outputs, rows.resolve_targets("auto").outputs) == (1, 1)
     assert read.scores_ == pytest.approx(FDRSelector().fit(X, y).scores_, abs=1e-6)
 
 
@@ -248,9 +267,9 @@ def test_so_many_targets_may_be_classes_and_no_more(monkeypatch):
     monkeypatch.setattr("tamis.base.class_messages.MAX_CLASSES", 3)
     X = np.ones((6, 2))
     known = inputs.RepeatedReader([(X, np.array([0, 1, 2, 0, 1, 2]))], False)
-    assert known.coded("classes").classes.tolist() == [0, 1, 2]
+    assert known.resolve_targets("classes").classes.tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="more than 3 different targets"):
-        inputs.RepeatedReader([(X, np.array([0, 1, 2, 3, 1, 2]))], False).coded("classes")
+        inputs.RepeatedReader([(X, np.array([0, 1, 2, 3, 1, 2]))], False).resolve_targets("classes")
 
 
 def bars(monkeypatch):
@@ -274,7 +293,7 @@ def bars(monkeypatch):
 def test_readings_are_counted_and_say_how_many_rows(monkeypatch):
     said = bars(monkeypatch)
     rows = inputs.RepeatedReader(pairs(np.ones((100, 2)), np.arange(100.0), 60), False)
-    list(rows.chunks(rows.coded("numbers")))
+    list(rows.chunks(rows.resolve_targets("numbers")))
     assert said == ["reading 2", (0, "60 rows"), (0, "100 rows")]
 
 

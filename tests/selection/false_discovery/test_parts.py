@@ -9,8 +9,17 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from spelling import L1
 
 from tamis import FDRSelector
-from tamis.selection.false_discovery.conditional_test import DesignBlocks, ConditionalTest, fit_target_logistic
-from tamis.selection.false_discovery.controls import _gram_components, _krylov_components, company, leading_components
+from tamis.selection.false_discovery.conditional_test import (
+    ConditionalTest,
+    DesignBlocks,
+    fit_target_logistic,
+)
+from tamis.selection.false_discovery.controls import (
+    _gram_components,
+    _krylov_components,
+    correlated_columns,
+    leading_components,
+)
 from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg
 from tamis.selection.false_discovery.screening.path import Path
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
@@ -35,8 +44,8 @@ def test_paths_of_numbers_are_the_lasso(table, sparse):
     path = Path(columns, y, False)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     for share in (0.9, 0.5, 0.2, 0.05):
-        step = path.go(share * path.largest)
-        lasso = Lasso(alpha=share * path.largest, tol=1e-12, max_iter=100_000).fit(Z, y)
+        step = path.go(share * path.max_penalty)
+        lasso = Lasso(alpha=share * path.max_penalty, tol=1e-12, max_iter=100_000).fit(Z, y)
         found = np.zeros(60)
         found[step.columns] = step.weights
         assert found == pytest.approx(lasso.coef_, abs=1e-4)
@@ -49,8 +58,8 @@ def test_paths_of_classes_are_the_l1_logistic_model(table, sparse):
     path = Path(columns_of(X, sparse), y, True)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     for share in (0.9, 0.5, 0.2):
-        step = path.go(share * path.largest)
-        C = 1.0 / (share * path.largest * len(y))
+        step = path.go(share * path.max_penalty)
+        C = 1.0 / (share * path.max_penalty * len(y))
         model = LogisticRegression(C=C, **L1, solver="saga", tol=1e-9, max_iter=20_000).fit(Z, y)
         found = np.zeros(60)
         found[step.columns] = step.weights
@@ -61,8 +70,8 @@ def test_paths_start_where_nothing_is_kept(table):
     X, y = table
     for target, logistic in ((y, False), ((y > 0).astype(float), True)):
         path = Path(columns_of(X), target, logistic)
-        assert len(path.go(1.001 * path.largest).columns) == 0
-        assert len(path.go(0.98 * path.largest).columns) >= 1
+        assert len(path.go(1.001 * path.max_penalty).columns) == 0
+        assert len(path.go(0.98 * path.max_penalty).columns) >= 1
 
 
 def test_columns_have_mean_0_and_deviation_1_under_their_weights(table):
@@ -77,8 +86,8 @@ def test_columns_have_mean_0_and_deviation_1_under_their_weights(table):
         assert weights @ Z**2 / weights.sum() == pytest.approx(1.0)
         assert columns.means == pytest.approx(rows.mean(axis=0))
         v = np.random.default_rng(2).normal(size=(len(X), 3))
-        assert columns.slopes(v) == pytest.approx(Z.T @ v)
-        assert columns.slopes(v[:, 0]) == pytest.approx(Z.T @ v[:, 0])
+        assert columns.cross_products(v) == pytest.approx(Z.T @ v)
+        assert columns.cross_products(v[:, 0]) == pytest.approx(Z.T @ v[:, 0])
         assert columns.scores(np.eye(60)[:, :4]) == pytest.approx(Z[:, :4])
 
 
@@ -87,7 +96,7 @@ def test_columns_without_spread_or_of_few_entries_are_0():
     X[:, 0], X[:4, 1], X[:5, 2] = 1e6 + 1e-9, 1.0, 1.0
     X[:, 3] = np.arange(50)
     for sparse in (False, True):
-        assert columns_of(X, sparse).live.tolist() == [False, False, True, True]
+        assert columns_of(X, sparse).is_live.tolist() == [False, False, True, True]
 
 
 @pytest.mark.parametrize("find", [_gram_components, _krylov_components])
@@ -114,13 +123,13 @@ def test_company_is_by_correlation(table):
     X, _ = table
     R = np.abs(np.corrcoef(X.T))
     for sparse in (False, True):
-        own = company(columns_of(X, sparse), np.array([4, 7]), 0.4, 6, 0.2)
+        own = correlated_columns(columns_of(X, sparse), np.array([4, 7]), 0.4, 6, 0.2)
         for j, mine in zip((4, 7), own, strict=True):
             others = np.setdiff1d(np.flatnonzero(R[j] > 0.4), [j])
             assert mine.substitutes.tolist() == others.tolist()
             assert np.abs(mine.correlations) == pytest.approx(R[j, others])
             rest = [k for k in np.argsort(-R[j]) if k != j and k not in others and R[j, k] > 0.2]
-            assert mine.near.tolist() == rest[:6]
+            assert mine.correlates.tolist() == rest[:6]
 
 
 @pytest.mark.parametrize("correction", ["bh", "by"])

@@ -26,7 +26,7 @@ def test_moments_are_weighted():
     X, y, weights = table()
     given = RepeatedReader([(X[:25], y[:25], weights[:25]), (X[25:], y[25:], weights[25:])], False)
     dense = X.toarray()
-    assert given.moments.total == weights.sum()
+    assert given.moments.total_weight == weights.sum()
     assert (given.moments.n_rows, given.moments.nonzeros) == (60, X.nnz)
     assert given.moments.sums == pytest.approx(
         np.array([weights @ dense, weights @ dense**2, (dense != 0.0).sum(axis=0)])
@@ -46,23 +46,35 @@ def test_a_row_of_weight_0_was_not_met():
     wanted = RepeatedReader([(X[there], y[there], weights[there])], False)
     assert np.array_equal(given.moments.sums, wanted.moments.sums)
     assert given.moments.n_rows == wanted.moments.n_rows == 58
-    assert given.coded("auto").classes.tolist() == [0, 1]
-    whole = given.whole(given.coded("auto"))
-    assert whole.X.shape == (58, 8)
-    assert np.array_equal(whole.outcomes[:, 0], y[there])
+    assert given.resolve_targets("auto").classes.tolist() == [0, 1]
+    read_all = given.read_all(given.resolve_targets("auto"))
+    assert read_all.X.shape == (58, 8)
+    assert np.array_equal(read_all.outcomes[:, 0], y[there])
 
 
 def test_constants_are_those_of_the_trials():
     """Whoever changes one makes the table of guarantees anew, and says on what it was chosen."""
-    assert (by_path.SHARE, by_path.REGRESSION_GRID, by_path.CLASSES) == (
+    assert (by_path.SHARE, by_path.REGRESSION_GRID, by_path.CLASSIFICATION_GRID) == (
         0.8,
         (40, 1.02, 0.08),
         (25, 1.02, 0.5),
     )
-    assert (by_path.MAX_NOISE_ESTIMATES, by_path.ROWS_PER_CONTROL, by_pass.CLASS_DEVIATION) == (6, 4, 0.5)
+    assert (by_path.MAX_NOISE_ESTIMATES, by_path.ROWS_PER_CONTROL, by_pass.CLASS_DEVIATION) == (
+        6,
+        4,
+        0.5,
+    )
     assert by_pass.PENALTY_RATIOS == (2.0, 1.4, 1.0, 0.7, 0.5, 0.35)
-    assert (standardized_columns.MIN_NONZEROS, controls.MAX_COMPONENTS, controls.NOISE_EDGE_RATIO) == (5, 8, 1.1)
-    assert (conditional_test.MIN_CURVATURE, controls.TWIN_CORRELATION, conditional_test.MIN_RESIDUAL_FRACTION) == (
+    assert (
+        standardized_columns.MIN_NONZEROS,
+        controls.MAX_COMPONENTS,
+        controls.NOISE_EDGE_RATIO,
+    ) == (5, 8, 1.1)
+    assert (
+        conditional_test.MIN_CURVATURE,
+        controls.TWIN_CORRELATION,
+        conditional_test.MIN_RESIDUAL_FRACTION,
+    ) == (
         1e-5,
         0.99,
         1e-6,

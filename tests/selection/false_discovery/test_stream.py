@@ -33,7 +33,7 @@ def test_readings_select_what_arrays_select(rows, kind, size, monkeypatch):
     three = np.digitize(numbers, [-1.0, 1.0])
     y = {"numbers": numbers, "classes": classes, "three": three}[kind]
     arrays = FDRSelector(screen="ftrl").fit(X, y)
-    monkeypatch.setattr(estimator, "MANY", 100)
+    monkeypatch.setattr(estimator, "MIN_ROWS_ONE_PASS", 100)
     read = FDRSelector().fit_rows(pairs(X, y, size), memory=FEW)
     assert {0, 1, 2} <= set(read.support_)
     assert read.scores_ == pytest.approx(arrays.scores_, abs=1e-6)
@@ -62,8 +62,8 @@ def test_what_does_not_fit_is_read_again(rows, kind, monkeypatch):
     """
     X, numbers, classes = rows
     y = numbers if kind == "numbers" else classes
-    monkeypatch.setattr(estimator, "MANY", 100)
-    monkeypatch.setattr(stream, "ROWS", 150)
+    monkeypatch.setattr(estimator, "MIN_ROWS_ONE_PASS", 100)
+    monkeypatch.setattr(stream, "BLOCK_ROWS", 150)
     folders, make = [], stream.tempfile.TemporaryDirectory
 
     def made(**options):
@@ -97,10 +97,10 @@ def test_parts_are_the_same_from_memory_and_from_a_file():
     with stream.DesignStore(size, 7) as parts:
         for part in given:
             parts.add(part)
-        assert (len(parts.held), parts.filed) == (1, 3)
+        assert (len(parts.in_memory), parts.n_on_disk) == (1, 3)
         for _ in range(2):
             for part, found in zip(given, parts, strict=True):
-                assert (part.own != found.own).nnz == 0
+                assert (part.columns != found.columns).nnz == 0
                 assert all(map(np.array_equal, part[1:], found[1:]))
 
 
@@ -134,7 +134,7 @@ def test_labels_and_weights_are_read(rows, monkeypatch):
     X, numbers, _ = rows
     Y = sp.csr_array(np.column_stack([numbers > 0, numbers < 1.0]).astype(int))
     weights = np.random.default_rng(0).integers(0, 3, 3000).astype(float)
-    monkeypatch.setattr(estimator, "MANY", 100)
+    monkeypatch.setattr(estimator, "MIN_ROWS_ONE_PASS", 100)
     chunks = [(X[k : k + 999], Y[k : k + 999], weights[k : k + 999]) for k in range(0, 3000, 999)]
     read = FDRSelector().fit_rows(chunks, memory=FEW)
     arrays = FDRSelector(screen="ftrl").fit(X, Y.toarray(), sample_weight=weights)

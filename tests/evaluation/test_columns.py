@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from tamis.evaluation.checks import Unknown, density_bias, leak
-from tamis.evaluation.columns import left_over, shifts
+from tamis.evaluation.checks import NotChecked, density_bias, leak
+from tamis.evaluation.columns import mean_shifts, residual_z_scores
 from tamis.evaluation.evaluation import Evidence
 
 RNG = np.random.default_rng(0)
@@ -20,20 +20,25 @@ Y = (X[:, 0] > 0).astype(int)
 
 
 def test_what_is_left_over_is_correlated_in_standard_errors():
-    rests = [X[:, 0] + RNG.normal(size=200), X[:, 1]]
-    found = left_over(sp.csr_array(X), X.std(axis=0), np.full(4, 200.0), rests)
+    residuals = [X[:, 0] + RNG.normal(size=200), X[:, 1]]
+    found = residual_z_scores(sp.csr_array(X), X.std(axis=0), np.full(4, 200.0), residuals)
     wanted = [
-        [abs((X[:, j] @ (r - r.mean())) / (X[:, j].std() * r.std() * np.sqrt(200))) for r in rests]
+        [
+            abs((X[:, j] @ (r - r.mean())) / (X[:, j].std() * r.std() * np.sqrt(200)))
+            for r in residuals
+        ]
         for j in range(4)
     ]
     assert found == pytest.approx(np.max(wanted, axis=1))
-    few = left_over(sp.csr_array(X), X.std(axis=0), np.array([200.0, 1.0, 200.0, 200.0]), rests)
+    few = residual_z_scores(
+        sp.csr_array(X), X.std(axis=0), np.array([200.0, 1.0, 200.0, 200.0]), residuals
+    )
     assert few == pytest.approx(np.where(np.arange(4) == 1, 0.0, found))
 
 
 def test_shifts_are_in_units_of_spread_and_of_standard_errors():
     here, there = (np.array([1.0, 5.0]), np.array([2.0, 0.0])), (np.zeros(2), np.array([1.0, 0.0]))
-    apart, surprise = shifts(here, there, (100, 25))
+    apart, surprise = mean_shifts(here, there, (100, 25))
     assert apart == pytest.approx([1.0 / np.sqrt(2.5), 0.0])
     assert surprise == pytest.approx([1.0 / np.sqrt(4.0 / 100 + 1.0 / 25), 0.0])
 
@@ -64,8 +69,8 @@ def test_columns_filled_as_often_as_others_are_no_preference():
 @pytest.mark.parametrize("missing", [{"rows": None}, {"kept": None}, {"kept": np.zeros(0, int)}])
 def test_a_leak_is_looked_for_where_there_are_rows_and_kept_columns(missing):
     given = {"rows": sp.csr_array(X), "kept": np.arange(2), "ranked": np.arange(2)}
-    given |= {"drawn_targets": Y, "classes": True, "name": str}
+    given |= {"sampled_targets": Y, "classes": True, "name": str}
     assert "0 (1.000)" in leak(SimpleNamespace(**given)).said
     if missing.get("kept") is not None:
         missing = {**missing, "ranked": np.zeros(0, int)}
-    assert isinstance(leak(SimpleNamespace(**(given | missing))), Unknown)
+    assert isinstance(leak(SimpleNamespace(**(given | missing))), NotChecked)

@@ -157,8 +157,8 @@ def test_substitutes_are_the_correlated_columns():
     Z = sp.lil_array(np.where(Z < 0.3, Z, 0.0))
     Z[:, [7]] = 3.0 * Z[:, [2]]
     Z = sp.csr_array(Z)
-    means, spreads, _ = columns.moments_of(Z)
-    found = columns.substitutes(Z, np.array([2, 5]), means, spreads)
+    means, spreads, _ = columns.column_moments(Z)
+    found = columns.find_substitutes(Z, np.array([2, 5]), means, spreads)
     assert list(found) == [2]
     assert found[2] == [(7, pytest.approx(1.0))]
     dense = Z.toarray()
@@ -168,7 +168,7 @@ def test_substitutes_are_the_correlated_columns():
 
 def test_equal_rows_are_counted():
     Z = sp.csr_array(np.array([[1.0, 0, 2], [0, 0, 0], [1, 0, 2], [0, 0, 0], [2, 0, 1]]))
-    assert columns.equal_rows(Z) == 2
+    assert columns.count_equal_rows(Z) == 2
 
 
 # --------------------------------------------------------------------------- checks

@@ -25,7 +25,7 @@ from tamis import (
     TriClassSVC,
 )
 from tamis.exporting.export import exported
-from tamis.exporting.linear import linear_of
+from tamis.exporting.linear import extract_linear
 
 N, P = 80, 9
 X = tiny.matrix(N, P)
@@ -64,7 +64,7 @@ def test_onnx_runtime_says_the_same(name, inputs, fitted):
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
     model = fitted[name]
     session = runtime.InferenceSession(exported(model, "onnx", inputs=inputs))
-    columns = slice(None) if inputs == "all" else linear_of(model).columns
+    columns = slice(None) if inputs == "all" else extract_linear(model).columns
     found = session.run(None, {"rows": X[:, columns].astype(np.float32)})
     told = dict(zip([one.name for one in session.get_outputs()], found, strict=True))
     what = "probabilities" if hasattr(model, "predict_proba") else "scores"
@@ -80,7 +80,7 @@ def test_onnx_takes_no_columns_that_float32_cannot_hold(size):
     for inputs in ("all", "kept"):
         with pytest.raises(ValueError, match="Pass inputs='fields'"):
             exported(model, "onnx", inputs=inputs)
-    names = [f"x{k}" for k in linear_of(model).columns]
+    names = [f"x{k}" for k in extract_linear(model).columns]
     given = {name: scaled[:, [int(name[1:])]] for name in names}
     found = session_of(model, inputs="fields")(given)
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(scaled), atol=1e-6)
@@ -223,7 +223,7 @@ def test_onnx_takes_fields_of_a_file(tmp_path):
     kinds = {"city": "category"}
     source = tamis.open_rows(path, missing="indicator", units="spread", kinds=kinds)
     tamis.train(model, source, passes=5)
-    assert "city=rare" in linear_of(model).names
+    assert "city=rare" in extract_linear(model).names
     chunks = tamis.open_rows(path, schema=model.reading_)
     want = np.concatenate([model.predict_proba(chunk.X) for chunk in chunks])
     given = {

@@ -40,8 +40,8 @@ from tamis.data.columns.dates import read_as
 from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Layout
 from tamis.data.tables.values import is_gap, word_of
 from tamis.exporting.export import exported
-from tamis.exporting.forms.scorecard import made, written
-from tamis.exporting.linear import Linear, linear_of
+from tamis.exporting.forms.scorecard import choose_scorecard, display_columns
+from tamis.exporting.linear import LinearModel, extract_linear
 
 SEED = 1
 NON_FINITE, DIFFERENCE, RAW = "non-finite", "difference", "raw exception"
@@ -260,10 +260,10 @@ def answer_of(model: Any, rows: Any, X: Any) -> Answer:
     return Answer(scores, predictions.tolist(), np.asarray(sizes))
 
 
-def linear_or_none(trial: Trial, model: Any, names: Any) -> tuple[Any, Linear | None]:
+def linear_or_none(trial: Trial, model: Any, names: Any) -> tuple[Any, LinearModel | None]:
     """The model, and what its exports start from, where it has any."""
     try:
-        return model, linear_of(model)
+        return model, extract_linear(model)
     except Exception as error:
         trial.refused(error, names, "export")
         return model, None
@@ -359,7 +359,7 @@ def _alike(trial: Trial, case: Case, rng) -> None:
 
 
 # --------------------------------------------------------------------------- exports
-def _exports(trial: Trial, rng, model, linear: Linear, table: dict, answer: Answer) -> None:
+def _exports(trial: Trial, rng, model, linear: LinearModel, table: dict, answer: Answer) -> None:
     """Compare all exports with the answer to a table."""
     records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
     layout = layout_of(model)
@@ -385,7 +385,7 @@ def _exports(trial: Trial, rng, model, linear: Linear, table: dict, answer: Answ
             trial.close(answer.of(kept), found, said, form)
 
 
-def _may_refuse(form: str, linear: Linear, records: list, error: Exception) -> bool:
+def _may_refuse(form: str, linear: LinearModel, records: list, error: Exception) -> bool:
     """Whether the docs say that a form refuses such a model."""
     if form == "scorecard":
         return linear.outputs != 1
@@ -484,7 +484,7 @@ def by_scorecard(model, linear, layout, records):
     columns = {name: [record[name] for record in records] for name in records[0]}
     X = reader(columns)
     exported(model, "scorecard", X=columns if hasattr(model, "steps") else X)
-    card, units = made(linear, 10, X), written(linear)
+    card, units = choose_scorecard(linear, 10, X), display_columns(linear)
     raw_values = np.asarray(X[:, linear.columns].todense()) * units.spreads + units.centres
     found = (raw_values @ (card.points / card.units) - card.threshold) / card.scale
     scores = X[:, linear.columns] @ linear.weights[:, 0] + linear.intercepts[0]
@@ -522,7 +522,7 @@ def by_duckdb(model, linear, layout, records):
     return _by_query(_duckdb(), "duckdb", model, linear, layout, _with_gaps(records, linear))
 
 
-def _with_gaps(records: list, linear: Linear) -> list:
+def _with_gaps(records: list, linear: LinearModel) -> list:
     """The records with None for words that are gaps to the model."""
     words = linear.fields.gaps
     return [{k: None if is_gap(v, words) else v for k, v in row.items()} for row in records]
@@ -561,7 +561,7 @@ def _by_query(base, dialect: str, model, linear, layout, records):
     return scores, [row[at[0]] for row in rows] if at else None, skipped
 
 
-def _is_plain(record: dict, linear: Linear, layout) -> bool:
+def _is_plain(record: dict, linear: LinearModel, layout) -> bool:
     """Whether SQL may not say NULL of a record: no blank category, no date of another zone."""
     for column in layout.features:
         value = record[column.name]

@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 import tamis
 from tamis import FTRLClassifier, FTRLRegressor, GMKLClassifier, MultiTaskClassifier
 from tamis.exporting.export import export, exported, form_of
-from tamis.exporting.forms.scorecard import made
-from tamis.exporting.linear import linear_of
+from tamis.exporting.forms.scorecard import choose_scorecard
+from tamis.exporting.linear import extract_linear
 
 RNG = np.random.default_rng(0)
 
@@ -120,7 +120,7 @@ def test_sql_takes_no_gap_for_a_rare_word(tmp_path):
     tamis.train(model, tamis.open_rows(path, missing="zero", kinds=kinds), passes=5)
     chunks = tamis.open_rows(path, schema=model.reading_)
     want = np.concatenate([model.predict_proba(chunk.X)[:, 1] for chunk in chunks])
-    assert "city=rare" in linear_of(model).names
+    assert "city=rare" in extract_linear(model).names
     found = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
     np.testing.assert_allclose(found["tamis_probability"], want, rtol=0, atol=1e-12)
 
@@ -228,9 +228,9 @@ def test_a_scorecard_keeps_the_order_of_risks():
     X = np.column_stack(((RNG.random((500, 3)) < 0.5).astype(float), RNG.normal(0, 8000, 500)))
     y = X @ [1.0, -2.0, 0.5, 1 / 8000] + RNG.logistic(size=500) * 0.3 > 0
     model = FTRLClassifier(alpha=1e-4, random_state=0).fit(X / [1, 1, 1, 8000], y)
-    linear = linear_of(model)
+    linear = extract_linear(model)
     linear = linear._replace(weights=linear.weights / np.array([[1], [1], [1], [8000]]))
-    card = made(linear, 10, X)
+    card = choose_scorecard(linear, 10, X)
     assert card.units.tolist() == [1.0, 1.0, 1.0, 10000.0]
     assert card.points.dtype.kind == "i"
     assert 5 <= np.abs(card.points).max() <= 10
@@ -243,16 +243,16 @@ def test_a_scorecard_keeps_the_order_of_risks():
     assert ranks > 0.99
     assert card.error["changed"] == ((own > 0) != (other > 0)).sum()
     assert card.error["largest"] == pytest.approx(np.abs(own - other).max())
-    coarse = made(linear, 1, X)
+    coarse = choose_scorecard(linear, 1, X)
     assert coarse.error["rank_correlation"] < card.error["rank_correlation"]
 
 
 def test_a_scorecard_without_rows_states_a_bound():
     X = RNG.normal(size=(200, 4))
     model = FTRLClassifier(alpha=1e-4, random_state=0).fit(X, X[:, 0] + 0.3 * X[:, 1] > 0)
-    card = made(linear_of(model), 10)
+    card = choose_scorecard(extract_linear(model), 10)
     corners = RNG.choice([-1.0, 1.0], size=(200, len(card.points)))
-    away = corners @ (linear_of(model).weights[:, 0] - card.points / card.scale)
+    away = corners @ (extract_linear(model).weights[:, 0] - card.points / card.scale)
     assert np.abs(away).max() <= card.error["bound"] + 1e-12
     text = exported(model, "scorecard").decode()
     assert f"by at most {card.error['bound']:.3g}" in text

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 import tamis
 from tamis import FTRLClassifier, FTRLRegressor, Table
 from tamis.exporting.export import exported
-from tamis.exporting.forms.sql import sql_of
+from tamis.exporting.forms.sql import to_sql
 from tamis.exporting.inputs.fields import Field
 
 TABLES = 1000
@@ -254,7 +254,7 @@ def test_labels_and_classes_of_a_refused_row_are_missing():
 
 def test_a_column_of_rare_words_alone():
     linear = handmade([2.0], [Field("city", words={}, rest=0, gap=-1)])
-    assert run_query(sql_of(linear), ["city"], [["ulm"], [None]])["tamis_score"] == (2.5, 0.5)
+    assert run_query(to_sql(linear), ["city"], [["ulm"], [None]])["tamis_score"] == (2.5, 0.5)
 
 
 # --------------------------------------------------------------------------- Markdown

@@ -32,7 +32,7 @@ import tamis
 from tamis import FTRLClassifier, SieveClassifier
 from tamis.exporting.export import exported
 from tamis.exporting.forms.standalone import _murmur
-from tamis.exporting.linear import linear_of
+from tamis.exporting.linear import extract_linear
 
 RNG = np.random.default_rng(0)
 
@@ -275,7 +275,7 @@ def test_scalers_are_folded_into_the_weights(scaler):
     for label in range(3):
         got = found[f"tamis_probability_{label}"]
         np.testing.assert_allclose(got, model.predict_proba(X)[:, label], rtol=0, atol=1e-12)
-    assert linear_of(model).n_features == 4
+    assert extract_linear(model).n_features == 4
 
 
 @pytest.mark.parametrize("settings", [{}, {"drop": "first"}, {"min_frequency": 20}], ids=str)
@@ -312,9 +312,9 @@ def test_spreads_are_those_of_the_columns_before_the_scaler():
     X = RNG.normal(size=(200, 5)) * [1.0, 10.0, 100.0, 5.0, 0.1]
     y = X[:, 0] + X[:, 1] / 10 > 0
     model = make_pipeline(StandardScaler(), SieveClassifier(random_state=0)).fit(X, y)
-    linear = linear_of(model)
+    linear = extract_linear(model)
     assert {0, 1} <= set(linear.columns.tolist())
-    np.testing.assert_allclose(linear.spread, X.std(axis=0)[linear.columns], rtol=0.05)
+    np.testing.assert_allclose(linear.deviations, X.std(axis=0)[linear.columns], rtol=0.05)
 
 
 def frame_of(gaps):

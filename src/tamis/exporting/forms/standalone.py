@@ -1,6 +1,7 @@
-"""What an exported Python file does: its text, from the line of dashes on, follows the constants of
-a model, for which those here only stand, and the functions of dates. Nothing of tamis or of any
-other package is used in it.
+"""Functions of an exported Python file. The file holds the constants of a model, the functions of
+dates, and the text of this module below the line of dashes, which uses nothing but Python.
+
+The constants here are placeholders; their names are part of the exported file.
 """
 
 import math
@@ -9,47 +10,47 @@ import unicodedata
 
 from tamis.data.columns.date_parts import date_entries, read_date
 
-CLASSES: list = []  # of two classes a score above 0 speaks for the second; empty: numbers
-LABELS = False  # whether a row has any number of the classes
+CLASSES: list = []  # of two classes a positive score means the second; empty: numbers
+LABELS = False  # whether a row may have several of the classes
 LINK = "identity"  # or logistic, one-vs-rest, softmax, log
-LARGEST_SCORE = 0.0  # of the link log: what a larger score counts as
-LINES: list = []  # slope and offset of each score in its probability, where they are not 1 and 0
+LARGEST_SCORE = 0.0  # for the link log: a larger score counts as this
+LINES: list = []  # slope and offset of each score in its probability, unless 1 and 0
 INTERCEPTS: list = [0.0]
 WEIGHTS: dict = {}  # column: its weight in each score
 N_FEATURES = 0  # length of a row that is a sequence
 KIND = "fields"  # of a mapping: fields, hashed names, or hashed numbers of columns
 NUMBERS: dict = {}  # field: column of its value
 WORDS: dict = {}  # field: {word: column}
-UNITS: dict = {}  # field: what is taken off its number, and what it is divided by
+UNITS: dict = {}  # field: centre and divisor of its number
 FLAGS: list = []  # fields that are true or false
 COMMAS: list = []  # fields whose numbers are written as 1.234,5
-RESTS: dict = {}  # field: column of words that have none of their own
+RESTS: dict = {}  # field: column of all other words
 HASHED: list = []  # fields whose words are hashed
 GAPS: dict = {}  # field: column of a missing value, -1 for none; other fields may not be missing
-FILLS: dict = {}  # field: what stands for a missing value
+FILLS: dict = {}  # field: replacement of a missing value
 MISSING: list = []  # words that are gaps, in lower case
-DATES: dict = {}  # field: how its dates are written, their span, and columns of their parts
+DATES: dict = {}  # field: format of its dates, their span, and columns of their parts
 TEXTS: dict = {}  # field: how a text becomes columns
-KEYS: dict = {}  # of records of any keys: columns of numbers, and of keys with their words
+KEYS: dict = {}  # for records with arbitrary keys: columns of keys, and of keys with words
 SEPARATOR = ""  # between a key and its word
 BITS, FIRST, BASE = 0, 0, 0  # of hashes, first hashed column, first number of a column
 
 # ------------------------------------------------------------------------------------------------
-SEED, PRIME, WHOLE = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
+SEED, PRIME, MASK_64 = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
 LARGEST = 1e50
 
 
 def score(row):
-    """Score of a row, or a list of scores: of a mapping, a sequence of all columns, or a text."""
+    """Return the score or scores of a row: a mapping, a sequence of all columns, or a text."""
     scores = list(INTERCEPTS)
-    for column, value in _entries(row):
+    for column, value in _row_entries(row):
         for output, weight in enumerate(WEIGHTS.get(column, ())):
             scores[output] += weight * value
     return scores[0] if len(scores) == 1 and not LABELS else scores
 
 
 def predict(row):
-    """Class of a row, 0 or 1 of each label, or the number: the score, or its mean by the link."""
+    """Return the class of a row, 0 or 1 for each label, or the predicted number."""
     scores = score(row)
     if not CLASSES:
         if LINK != "log":
@@ -63,7 +64,7 @@ def predict(row):
 
 
 def predict_proba(row):
-    """Probabilities of the classes, in their order."""
+    """Return the probabilities of the classes, in their order."""
     if LINK in ("identity", "log"):
         raise ValueError("this model gives no probabilities")
     scores = score(row)
@@ -84,26 +85,26 @@ def predict_proba(row):
 
 
 def _mean(score):
-    """The mean of the number at a score."""
+    """Return the predicted mean at a score."""
     return math.exp(min(score, LARGEST_SCORE))
 
 
-def _entries(row):
-    """Columns of a row and their values, as far as they have weights."""
+def _row_entries(row):
+    """Return columns and values of a row."""
     if isinstance(row, str):
-        return _of_text("text", row)
+        return _text_columns("text", row)
     if not hasattr(row, "keys"):
-        return _of_sequence(row)
+        return _sequence_entries(row)
     if KIND == "names":
         return ((_bucket(name), float(row[name])) for name in row)
     if KIND == "numbers":
         mask = (1 << BITS) - 1
-        return ((_mixed(int(name) - BASE) & mask, float(row[name])) for name in row)
-    return _of_keys(row) if SEPARATOR else _of_fields(row)
+        return ((_mix_bits(int(name) - BASE) & mask, float(row[name])) for name in row)
+    return _key_entries(row) if SEPARATOR else _field_entries(row)
 
 
-def _of_sequence(row):
-    """Columns of a row that has all of them."""
+def _sequence_entries(row):
+    """Yield columns and values of a sequence of all columns."""
     if len(row) != N_FEATURES:
         raise ValueError(f"a row has {N_FEATURES} columns, but this one has {len(row)}")
     fills = {NUMBERS[name]: fill for name, fill in FILLS.items() if name in NUMBERS}
@@ -117,8 +118,8 @@ def _of_sequence(row):
         yield column, value
 
 
-def _of_keys(row):
-    """Columns of a mapping from any keys to numbers, words, or several words."""
+def _key_entries(row):
+    """Yield columns and values of a mapping from keys to numbers, words, or several words."""
     for key in row:
         value = row[key]
         if isinstance(value, (list, tuple, set)):
@@ -129,9 +130,9 @@ def _of_keys(row):
             yield KEYS[key], float(value)
 
 
-def _of_fields(row):
-    """Columns of a mapping from fields to values; a field that is not there adds nothing."""
-    row = {str(name): row[name] for name in row}  # a column of a text file is called by its number
+def _field_entries(row):
+    """Yield columns and values of a mapping from fields to values; absent fields add nothing."""
+    row = {str(name): row[name] for name in row}  # columns of a file may have numbers as names
     for name in {**NUMBERS, **WORDS, **dict.fromkeys([*HASHED, *DATES, *TEXTS, *GAPS])}:
         if name not in row:
             continue
@@ -146,23 +147,23 @@ def _of_fields(row):
         elif name in NUMBERS:
             yield NUMBERS[name], _number(name, value)
         elif name in HASHED:
-            word = _hashed(_level(_word(value)), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
+            word = _hash_word(_level(_word(value)), SEED ^ _hash_word(name)) & ((1 << BITS) - 1)
             yield FIRST + word, 1.0
         elif name in DATES:
-            yield from _of_date(name, _word(value))
+            yield from _date_columns(name, _word(value))
         elif name in TEXTS:
-            yield from _of_text(name, _word(value))
+            yield from _text_columns(name, _word(value))
         else:
             yield WORDS.get(name, {}).get(_word(value), RESTS.get(name, -1)), 1.0
 
 
 def _is_gap(value):
-    """Whether a value is missing: None, nan, and NA of pandas, which is not equal to anything."""
+    """Return whether a value is missing: None, nan, or NA of pandas."""
     return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def _word(value):
-    """A value as a word; whole numbers have no point, lengths of time are seconds."""
+    """Return a value as a word; integers have no point, durations are seconds."""
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     value = _seconds(value)
@@ -176,7 +177,7 @@ def _word(value):
 
 
 def _seconds(value):
-    """A length of time as seconds; whatever is none as it is."""
+    """Return a duration in seconds; other values unchanged."""
     if hasattr(value, "total_seconds"):
         return value.total_seconds()
     if type(value).__name__ == "timedelta64":
@@ -185,7 +186,7 @@ def _seconds(value):
 
 
 def _level(word):
-    """The level that a word means: 10115.0 means 10115, True and TRUE mean true."""
+    """Return the level of a word: 10115.0 is 10115, True and TRUE are true."""
     if re.fullmatch(r"-?(0|[1-9]\d*)(\.0)?", word):
         level = word.removesuffix(".0")
         return "0" if level == "-0" else level
@@ -195,7 +196,7 @@ def _level(word):
 
 
 def _number(name, value):
-    """The number of a field, in its units; of a flag 1 or 0."""
+    """Return the number of a field, standardized; 1 or 0 for a flag."""
     if name in FLAGS:
         value = {"true": 1.0, "false": 0.0}.get(str(value).lower().strip(), value)
     if name in COMMAS and isinstance(value, str):
@@ -208,8 +209,8 @@ def _number(name, value):
     return found
 
 
-def _of_date(name, word):
-    """Columns of the parts of a date, as it is written; the trend goes by universal time."""
+def _date_columns(name, word):
+    """Return columns and values of a date; the trend uses universal time."""
     facts = DATES[name]
     date = read_date(word, facts["ways"])
     if date is None:
@@ -217,33 +218,33 @@ def _of_date(name, word):
     return date_entries(date, facts["first"], facts["last"], facts["parts"])
 
 
-def _mixed(word):
-    """The bits of a word of 64 bits, mixed."""
-    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & WHOLE
-    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & WHOLE
+def _mix_bits(word):
+    """Return a 64-bit integer with mixed bits."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK_64
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK_64
     return word ^ (word >> 31)
 
 
-def _hashed(text, seed=SEED):
-    """Hash of a word (FNV-1a, mixed); never 0."""
+def _hash_word(text, seed=SEED):
+    """Return the hash of a word (FNV-1a, mixed); never 0."""
     for byte in text.encode():
-        seed = ((seed ^ byte) * PRIME) & WHOLE
-    return _mixed(seed) or 1
+        seed = ((seed ^ byte) * PRIME) & MASK_64
+    return _mix_bits(seed) or 1
 
 
 def _bucket(name):
-    """The column of a hashed name; what stands before a caret is its namespace."""
+    """Return the column of a hashed name; a namespace ends with a caret."""
     space, caret, word = name.partition("^")
-    seed, word = (_hashed(space) if space else SEED, word) if caret else (SEED, name)
-    return _mixed(_hashed(word) ^ seed) & ((1 << BITS) - 1)
+    seed, word = (_hash_word(space) if space else SEED, word) if caret else (SEED, name)
+    return _mix_bits(_hash_word(word) ^ seed) & ((1 << BITS) - 1)
 
 
-def _of_text(name, text):
-    """Columns of a text and their values, as the vectoriser makes them."""
+def _text_columns(name, text):
+    """Return columns and values of a text, as its vectoriser does."""
     facts = TEXTS[name]
     counts: dict = {}
-    for part in _parts(text, facts):
-        column, sign = _placed(part, facts)
+    for part in _tokens(text, facts):
+        column, sign = _column_and_sign(part, facts)
         if column >= 0:
             counts[column] = counts.get(column, 0.0) + sign
     factors = facts["factors"]
@@ -259,13 +260,13 @@ def _of_text(name, text):
     return ((column, value / (length or 1.0)) for column, value in counts.items())
 
 
-def _placed(part, facts):
-    """The column of a part of a text, -1 for none, and its sign."""
+def _column_and_sign(part, facts):
+    """Return the column of a token, -1 for none, and its sign."""
     hashing = facts["hashing"]
     if not hashing:
         return facts["words"].get(part, -1), 1.0
     if hashing["kind"] == "fnv":
-        bucket = _hashed(part, hashing["seed"]) & ((1 << hashing["bits"]) - 1)
+        bucket = _hash_word(part, hashing["seed"]) & ((1 << hashing["bits"]) - 1)
         return hashing["first"] + bucket, 1.0
     found = _murmur(part.encode())
     found -= (found >> 31) << 32  # signed
@@ -274,7 +275,7 @@ def _placed(part, facts):
 
 
 def _murmur(key):
-    """MurmurHash3 of 32 bits."""
+    """Return the 32-bit MurmurHash3 of bytes."""
 
     def stirred(word):
         word = (word * 0xCC9E2D51) & 0xFFFFFFFF
@@ -292,8 +293,8 @@ def _murmur(key):
     return found ^ (found >> 16)
 
 
-def _parts(text, facts):
-    """The words or n-grams of a text."""
+def _tokens(text, facts):
+    """Return the words or n-grams of a text."""
     text = text.lower() if facts["lowercase"] else text
     if facts["accents"]:
         text = unicodedata.normalize("NFKD", text)

@@ -34,9 +34,9 @@ def test_the_best_error_is_beside_guessing():
     said = best_of(baseline, a=baseline, b=best, c=worse)
     assert re.search(r"0\.300 \(b\), .* 0\.450 \(always 1\); not better: a, c\.$", said)
     assert best_of(baseline, b=best).endswith("0.450 (always 1).")
-    found = best_of(baseline, a=baseline)
-    assert isinstance(found, Issue)
-    assert "no method is better than guessing" in found.said
+    actual = best_of(baseline, a=baseline)
+    assert isinstance(actual, Issue)
+    assert "no method is better than guessing" in actual.said
 
 
 def test_better_than_guessing_is_by_differences_row_by_row():
@@ -74,7 +74,7 @@ def test_the_columns_that_go_with_the_targets_most_come_first():
         moments=(X.mean(axis=0), X.std(axis=0), np.ones(X.shape[1])),
         baseline_residuals=[rest],
     )
-    found = _most_correlated(evidence)
-    assert found[:2].tolist() == [4, 2]
-    assert len(found) == MAX_LEAK_COLUMNS
+    actual = _most_correlated(evidence)
+    assert actual[:2].tolist() == [4, 2]
+    assert len(actual) == MAX_LEAK_COLUMNS
     assert _most_correlated(SimpleNamespace(rows=None, moments=None)).tolist() == []

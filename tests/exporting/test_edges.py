@@ -54,8 +54,8 @@ def by_python(linear, records):
 def by_sql(linear, records):
     names = list(records[0])
     rows = [[record[name] for name in names] for record in records]
-    found = run_query(to_sql(linear), names, rows)
-    return list(found[next(name for name in found if name.startswith("tamis"))])
+    actual = run_query(to_sql(linear), names, rows)
+    return list(actual[next(name for name in actual if name.startswith("tamis"))])
 
 
 def by_onnx(linear, records):
@@ -150,8 +150,8 @@ def test_single_tokens_leave_by_any_pattern():
 
 # --------------------------------------------------------------------------- what becomes a field
 def test_gaps_of_keys_and_texts_add_nothing():
-    found = dict_vectoriser_fields(np.arange(2), ["age", "city=bonn"], "=")
-    assert [field.gap for field in found.listed] == [-1, -1]
+    actual = dict_vectoriser_fields(np.arange(2), ["age", "city=bonn"], "=")
+    assert [field.gap for field in actual.listed] == [-1, -1]
     texts = make_pipeline(CountVectorizer(), FTRLRegressor(random_state=0))
     (field,) = extract_linear(texts.fit(["ab cd", "ab ef"], [0.0, 1.0])).fields.listed
     assert field.gap == -1

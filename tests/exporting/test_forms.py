@@ -38,14 +38,14 @@ CITIES = ["Paris", "L'Aquila", "1"]
 def records(gaps=True, n=200, seed=0):
     """Records of a table, with gaps or without."""
     rng = np.random.default_rng(seed)
-    found = []
+    actual = []
     for _ in range(n):
         age, weird, city = int(rng.integers(20, 60)), float(rng.normal()), CITIES[rng.integers(3)]
         score = (age - 40) / 10 + 2 * weird + 2 * (city == "L'Aquila")
         lost = gaps and rng.random() < 0.2
         record = [None if lost else age, weird, None if gaps and rng.random() < 0.2 else city]
-        found.append([*record, "yes" if score > 0 else "no"])
-    return found
+        actual.append([*record, "yes" if score > 0 else "no"])
+    return actual
 
 
 def table_model(folder, missing, **reading):
@@ -90,9 +90,9 @@ def test_sql_reads_gaps_as_the_file_was_read(missing, tmp_path):
         [model.predict_proba(c.X) for c in tamis.open_rows(path, schema=model.reading_)]
     )
     rows = records(missing != "error")
-    found = run_query(exported(model, "sql").decode(), HEAD, rows)
-    np.testing.assert_allclose(found["tamis_probability"], want[:, 1], rtol=0, atol=1e-12)
-    assert set(found["tamis_prediction"]) == {"yes", "no"}
+    actual = run_query(exported(model, "sql").decode(), HEAD, rows)
+    np.testing.assert_allclose(actual["tamis_probability"], want[:, 1], rtol=0, atol=1e-12)
+    assert set(actual["tamis_prediction"]) == {"yes", "no"}
     gaps = [[None, 1.0, "Paris", None], [40, 1.0, None, None], [None, 1.0, None, None]]
     lost = run_query(exported(model, "sql").decode(), HEAD, gaps)
     for name in ("tamis_score", "tamis_probability", "tamis_prediction"):
@@ -121,8 +121,8 @@ def test_sql_takes_no_gap_for_a_rare_word(tmp_path):
     chunks = tamis.open_rows(path, schema=model.reading_)
     want = np.concatenate([model.predict_proba(chunk.X)[:, 1] for chunk in chunks])
     assert "city=rare" in extract_linear(model).names
-    found = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
-    np.testing.assert_allclose(found["tamis_probability"], want, rtol=0, atol=1e-12)
+    actual = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
+    np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "duckdb"])
@@ -141,8 +141,8 @@ def test_long_sums_are_not_deep():
     model = FTRLRegressor(alpha=0.0, random_state=0)
     X = RNG.normal(size=(50, 1500))
     model.fit(X, X[:, 0])
-    found = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(1500)], X.tolist())
-    np.testing.assert_allclose(found["tamis_score"], model.predict(X), rtol=1e-9, atol=1e-9)
+    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(1500)], X.tolist())
+    np.testing.assert_allclose(actual["tamis_score"], model.predict(X), rtol=1e-9, atol=1e-9)
 
 
 # --------------------------------------------------------------------------- hashed names
@@ -375,8 +375,8 @@ def test_labels_are_independent():
     got = [alone["predict_proba"](row) for row in X.tolist()]
     np.testing.assert_allclose(got, model.predict_proba(X), atol=1e-12)
     assert [alone["predict"](row) for row in X.tolist()] == model.predict(X).tolist()
-    found = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
-    assert list(found["tamis_prediction_1"]) == model.predict(X)[:, 1].tolist()
+    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
+    assert list(actual["tamis_prediction_1"]) == model.predict(X)[:, 1].tolist()
 
 
 def test_the_form_goes_by_the_suffix(tmp_path):

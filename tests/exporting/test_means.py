@@ -58,8 +58,8 @@ def by_python(model, rows):
 
 
 def by_sql(model, rows):
-    found = run_query(exported(model, "sql").decode(), NAMES, rows.tolist())
-    means = [values for name, values in found.items() if name.startswith("tamis_prediction")]
+    actual = run_query(exported(model, "sql").decode(), NAMES, rows.tolist())
+    means = [values for name, values in actual.items() if name.startswith("tamis_prediction")]
     return np.column_stack(means)
 
 

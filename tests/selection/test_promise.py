@@ -67,8 +67,8 @@ def test_blind_drawing_in_pairs_is_the_equality():
         StabilitySelector(Blind(), threshold=1.0, n_selected=6, n_pairs=1, random_state=seed)
         for seed in range(400)
     )
-    found = [len(selector.fit(X, y).support_) for selector in selectors]
+    actual = [len(selector.fit(X, y).support_) for selector in selectors]
     assert StabilitySelector(Blind(), threshold=1.0, n_selected=6, n_pairs=1).fit(
         X, y
     ).expected_false_selections_ == pytest.approx(0.3)
-    assert np.mean(found) == pytest.approx(0.3, abs=0.09)
+    assert np.mean(actual) == pytest.approx(0.3, abs=0.09)

@@ -80,9 +80,9 @@ def test_frequencies_are_those_of_the_runs_counted_by_hand():
     selector = quick(Lasso(), n_selected=4, param_values=[0.5, 0.1], threshold=0.7).fit(
         X, REGRESSION_GRID
     )
-    shares = np.rint(selector.selection_probability_ * 10)
-    assert selector.selection_probability_ * 10 == pytest.approx(shares)
-    assert shares.sum() <= 40
+    frequencies = np.rint(selector.selection_probability_ * 10)
+    assert selector.selection_probability_ * 10 == pytest.approx(frequencies)
+    assert frequencies.sum() <= 40
     base = int(check_random_state(0).randint(2**31 - 1))
     counts = np.zeros(40)
     for pair in range(5):
@@ -92,9 +92,9 @@ def test_frequencies_are_those_of_the_runs_counted_by_hand():
             weights[first] = 0.0
             counts[first] += 1
             assert len(first) <= 4
-            room = min(4 - len(first), np.count_nonzero(weights))
-            counts[np.argsort(-weights)[:room]] += 1
-    assert np.array_equal(shares, counts)
+            capacity = min(4 - len(first), np.count_nonzero(weights))
+            counts[np.argsort(-weights)[:capacity]] += 1
+    assert np.array_equal(frequencies, counts)
     assert np.array_equal(selector.support_, np.flatnonzero(counts >= 7))
 
 
@@ -177,10 +177,10 @@ def test_jobs_backends_and_memory_layout_do_not_change_it():
 
 
 def test_the_estimators_own_seed_is_replaced_and_the_estimator_left_alone():
-    given = RDAClassifier(max_iter=3, tol=None, random_state=7)
-    same(quick(given).fit(X, CLASSES), quick(FAST).fit(X, CLASSES))
-    assert given.random_state == 7
-    assert not hasattr(given, "coef_")
+    estimator = RDAClassifier(max_iter=3, tol=None, random_state=7)
+    same(quick(estimator).fit(X, CLASSES), quick(FAST).fit(X, CLASSES))
+    assert estimator.random_state == 7
+    assert not hasattr(estimator, "coef_")
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array])
@@ -189,10 +189,10 @@ def test_sparse_rows_are_the_same_and_stay_sparse(kind, monkeypatch):
     dense = quick().fit(rows.toarray(), y)
     for cls in (sp.csr_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array):
         monkeypatch.setattr(cls, "toarray", refuse_large(cls.toarray))
-    found = quick().fit(kind(rows), y)
-    same(dense, found)
-    assert sp.issparse(found.transform(kind(rows)))
-    assert set(found.support_) <= set(planted)
+    actual = quick().fit(kind(rows), y)
+    same(dense, actual)
+    assert sp.issparse(actual.transform(kind(rows)))
+    assert set(actual.support_) <= set(planted)
 
 
 def refuse_large(toarray):
@@ -230,9 +230,9 @@ def test_an_empty_selection_is_told():
 
 
 def test_unfinished_fits_are_told_once():
-    with pytest.warns(ConvergenceWarning, match=r"StabilitySelector .*passes") as told:
+    with pytest.warns(ConvergenceWarning, match=r"StabilitySelector .*passes") as warned:
         quick(RDAClassifier(max_iter=2)).fit(X, CLASSES)
-    assert len(told) == 1
+    assert len(warned) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # Empty fits at the strong end are as they should be.

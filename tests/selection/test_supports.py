@@ -33,9 +33,9 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_all_forms_are_the_same_matrix(form):
-    found = indicator_matrix(FORMS[form], 6)
-    assert found.dtype == float
-    assert np.array_equal(found.toarray(), MASKS)
+    actual = indicator_matrix(FORMS[form], 6)
+    assert actual.dtype == float
+    assert np.array_equal(actual.toarray(), MASKS)
 
 
 def test_stored_zeros_are_not_kept_and_input_is_not_changed():
@@ -58,7 +58,7 @@ def test_fitted_models():
     piped = make_pipeline(StandardScaler(), Lasso(0.1)).fit(X, X[:, 1])
     chosen = SelectKBest(k=2).fit(X, y)
     machine = SVC(kernel="linear").fit(X, y)
-    for model, wanted in [
+    for model, expected in [
         (ours, np.flatnonzero(ours.coef_)),
         (three, np.flatnonzero(three.coef_.any(axis=0))),
         (ours.sparsify(), ours.support_),
@@ -67,7 +67,7 @@ def test_fitted_models():
         (chosen, np.flatnonzero(chosen.get_support())),
         (machine, np.arange(6)),
     ]:
-        assert np.array_equal(kept_by(model)[0], wanted), model
+        assert np.array_equal(kept_by(model)[0], expected), model
     assert kept_by(lasso)[1] == pytest.approx(np.abs(lasso.coef_[[1]]))
     assert kept_by(chosen)[1] is None
     assert selection_kappa([lasso, piped]) == 1.0

@@ -200,12 +200,12 @@ def density_bias(evidence: Evidence) -> Finding:
         return NotChecked("no rows to judge by, or the model does not say what it kept.")
     _, deviations, densities = evidence.moments
     nonempty = np.flatnonzero(densities > 0.0)
-    kept = np.intersect1d(evidence.kept, nonempty)
-    if len(kept) < 5 or len(nonempty) < 4 * len(kept) or np.ptp(densities[nonempty]) == 0.0:
+    selected = np.intersect1d(evidence.kept, nonempty)
+    if len(selected) < 5 or len(nonempty) < 4 * len(selected) or np.ptp(densities[nonempty]) == 0.0:
         return NotChecked("too few features to tell.")
-    if densities[kept].mean() < MIN_DENSITY_RATIO * np.median(densities[nonempty]):
+    if densities[selected].mean() < MIN_DENSITY_RATIO * np.median(densities[nonempty]):
         return "kept features are filled about as often as the others."
-    ranks = np.searchsorted(np.sort(densities[nonempty]), densities[kept], side="right") / len(
+    ranks = np.searchsorted(np.sort(densities[nonempty]), densities[selected], side="right") / len(
         nonempty
     )
     position = f"at {ranks.mean():.0%} of the columns by density, on average"
@@ -214,12 +214,12 @@ def density_bias(evidence: Evidence) -> Finding:
     # Dense columns may be the informative ones: only correlations with the residuals show a bias.
     nonzero_counts = densities * evidence.rows.shape[0]
     z_scores = residual_z_scores(evidence.rows, deviations, nonzero_counts, evidence.residuals)
-    is_rare = densities < np.quantile(densities[kept], 0.1)
+    is_rare = densities < np.quantile(densities[selected], 0.1)
     is_rare[evidence.kept] = False
     missed = np.flatnonzero(
         is_rare & (z_scores > math.sqrt(2.0 * math.log(2.0 * len(nonempty))) + 2.0)
     )
-    if len(missed) <= MAX_MISSED_RATIO * len(kept):
+    if len(missed) <= MAX_MISSED_RATIO * len(selected):
         n_missed = f"{len(missed):,}" if len(missed) else "no"
         return f"kept features lie {position}, and {n_missed} rarer ones tell what they leave open."
     missed = missed[np.argsort(-z_scores[missed], kind="stable")]

@@ -50,14 +50,14 @@ def test_errors_of_slopes_are_those_of_white_with_the_degrees_of_freedom(n):
     rng = np.random.default_rng(n)
     table = rng.normal(size=(n, 4))
     y = table[:, 3] + rng.normal(size=n) * (0.5 + table[:, 0] ** 2)
-    sheet, Z = design_of(table, y)
-    found = run_linear_tests(sheet, [ConditionalTest(0, 3, np.arange(3))])
+    design, Z = design_of(table, y)
+    actual = run_linear_tests(design, [ConditionalTest(0, 3, np.arange(3))])
     bread = np.linalg.inv(Z.T @ Z)
     fit = bread @ Z.T @ y
     rest = y - Z @ fit
     cover = bread @ (Z.T * rest**2) @ Z @ bread * n / (n - 5.0)
-    assert found.effects[0] == pytest.approx(fit[3])
-    assert found.standard_errors[0] == pytest.approx(np.sqrt(cover[3, 3]))
+    assert actual.effects[0] == pytest.approx(fit[3])
+    assert actual.standard_errors[0] == pytest.approx(np.sqrt(cover[3, 3]))
 
 
 def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
@@ -65,32 +65,32 @@ def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(300, 4))
     y = (table[:, 3] + table[:, 0] + rng.logistic(size=300) > 0).astype(float)
-    sheet, Z = design_of(table, y)
+    design, Z = design_of(table, y)
     tests = [ConditionalTest(0, 3, np.arange(3))]
-    found = run_logistic_tests(sheet, tests, initial_coefs(sheet, tests), include_column=True)
+    actual = run_logistic_tests(design, tests, initial_coefs(design, tests), include_column=True)
     away = np.abs(table[:, 3] - table[:, 3].mean())
     size, fit = 2.0 * (away**2).sum() / away.sum(), np.zeros(5)
     for _ in range(30):
         likely, prior = expit(Z @ fit), expit(size * fit[3])
-        slope, bend = Z.T @ (y - likely), (Z.T * (likely * (1.0 - likely))) @ Z
+        slope, curvature = Z.T @ (y - likely), (Z.T * (likely * (1.0 - likely))) @ Z
         slope[3] += size * (0.5 - prior)
-        bend[3, 3] += size**2 * prior * (1.0 - prior)
-        fit = fit + np.linalg.solve(bend, slope)
-    bread = np.linalg.inv(bend)
+        curvature[3, 3] += size**2 * prior * (1.0 - prior)
+        fit = fit + np.linalg.solve(curvature, slope)
+    bread = np.linalg.inv(curvature)
     cover = bread @ (Z.T * (y - likely) ** 2) @ Z @ bread * 300 / 295.0
-    assert found.effects[0] == pytest.approx(fit[3], rel=1e-5)
-    wanted = np.sqrt(max(cover[3, 3], bread[3, 3]))
-    assert found.standard_errors[0] == pytest.approx(wanted, rel=1e-5)
+    assert actual.effects[0] == pytest.approx(fit[3], rel=1e-5)
+    expected = np.sqrt(max(cover[3, 3], bread[3, 3]))
+    assert actual.standard_errors[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_pairs_are_corrected_by_their_number_and_their_columns_by_theirs():
     pvalues, columns = np.array([1e-4, 2e-3, 0.03, 0.5]), np.array([4, 4, 7, 9])
     heads = np.arange(4)
-    found = representative_qvalues(pvalues, columns, heads, 3, (300, 100))
+    actual = representative_qvalues(pvalues, columns, heads, 3, (300, 100))
     include_column = benjamini_hochberg(pvalues, 300)
     by_column = benjamini_hochberg(np.array([3e-4, 0.09, 1.0]), 100)
-    assert found == pytest.approx(np.maximum(include_column, by_column[[0, 0, 1, 2]]))
-    assert found[1] == include_column[1] > by_column[0]
+    assert actual == pytest.approx(np.maximum(include_column, by_column[[0, 0, 1, 2]]))
+    assert actual[1] == include_column[1] > by_column[0]
     # Of few columns and many outputs it is the column's that counts.
     few = representative_qvalues(pvalues, columns, heads, 100, (300, 3))
     wide = benjamini_hochberg(np.array([1e-2, 1.0, 1.0]), 3)
@@ -151,9 +151,9 @@ def test_passes_rank_by_the_first_penalty_that_keeps_a_column_and_then_by_weight
         include_column[4] = 1.0
         include_column[1] = 2.0 if factor <= 1.0 else 0.0
         include_column[5] = 9.0 if factor < 1.0 else 0.0
-    found = by_pass._rank_columns(weights, 4, 5)
-    assert found.candidates[:4].tolist() == [2, 4, 1, 5]
-    assert found.controls.tolist() == [2, 1, 4]
+    actual = by_pass._rank_columns(weights, 4, 5)
+    assert actual.candidates[:4].tolist() == [2, 4, 1, 5]
+    assert actual.controls.tolist() == [2, 1, 4]
     few = by_pass._rank_columns(weights, 2, 1)
     assert few.candidates[:2].tolist() == [2, 4]
     assert few.controls.tolist() == [2]
@@ -233,21 +233,23 @@ def test_a_sheet_of_what_is_read_is_that_of_the_arrays(memory):
     columns, moments = StandardizedColumns(X, np.ones(300)), ColumnMoments()
     moments.add(sp.csr_array(X), np.ones(300))
     screened = [screen_path(columns, y[:, 0], False, 12).with_candidates([7])]
-    planned, loadings, sheet = prepare_tests(columns, y, screened, 0.5, 5)
+    plan, loadings, design = prepare_tests(columns, y, screened, 0.5, 5)
     chunks = [
         OutcomeChunk(sp.csr_array(X[k : k + 90]), y[k : k + 90], np.ones(90)) for k in (0, 90, 180)
     ]
     chunks.append(OutcomeChunk(sp.csr_array(X[270:]), y[270:], np.ones(30)))
-    measured = ColumnScaling(moments)
-    with DesignStore(memory, len(planned.design_columns)) as parts:
-        read, _ = _build_design(lambda: iter(chunks), measured, planned, loadings, memory, parts)
-        wanted, found = (np.vstack([table for table, *_ in one.blocks()]) for one in (sheet, read))
-    sparse = np.searchsorted(planned.design_columns, 7)
-    assert planned.design_columns[sparse] == 7
-    assert (found[:, sparse] == 0.0).sum() > 200  # it stays where it is
-    found[:, sparse] -= found[:, sparse].mean()
+    scaling = ColumnScaling(moments)
+    with DesignStore(memory, len(plan.design_columns)) as store:
+        read, _ = _build_design(lambda: iter(chunks), scaling, plan, loadings, memory, store)
+        expected, actual = (
+            np.vstack([table for table, *_ in one.blocks()]) for one in (design, read)
+        )
+    sparse = np.searchsorted(plan.design_columns, 7)
+    assert plan.design_columns[sparse] == 7
+    assert (actual[:, sparse] == 0.0).sum() > 200  # it stays where it is
+    actual[:, sparse] -= actual[:, sparse].mean()
     assert loadings.shape[1] == 1
-    assert found == pytest.approx(wanted, abs=1e-9)
+    assert actual == pytest.approx(expected, abs=1e-9)
 
 
 def test_chunks_may_be_empty_and_numbers_have_one_output():
@@ -274,27 +276,27 @@ def test_so_many_targets_may_be_classes_and_no_more(monkeypatch):
 
 def bars(monkeypatch):
     """What the bars of readings are called, how far each is, and what they say."""
-    said = []
+    messages = []
 
     class Bar(contextlib.nullcontext):
         def __init__(self, label, total, shown):
             super().__init__(self)
             self.done = 0
-            said.append(label)
+            messages.append(label)
 
         def advance(self, rows, note=""):
             self.done += rows
-            said.append((self.done, note))
+            messages.append((self.done, note))
 
     monkeypatch.setattr(inputs, "Progress", Bar)
-    return said
+    return messages
 
 
 def test_readings_are_counted_and_say_how_many_rows(monkeypatch):
-    said = bars(monkeypatch)
+    messages = bars(monkeypatch)
     rows = inputs.RepeatedReader(pairs(np.ones((100, 2)), np.arange(100.0), 60), False)
     list(rows.chunks(rows.resolve_targets("numbers")))
-    assert said == ["reading 2", (0, "60 rows"), (0, "100 rows")]
+    assert messages == ["reading 2", (0, "60 rows"), (0, "100 rows")]
 
 
 def test_common_factors_of_a_stream_are_in_units_of_their_spread():
@@ -308,7 +310,7 @@ def test_common_factors_of_a_stream_are_in_units_of_their_spread():
 
 
 def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
-    said = bars(monkeypatch)
+    messages = bars(monkeypatch)
 
     class Rows(inputs.RowSource):
         total, done, surveyed = 10, 0, None
@@ -324,4 +326,4 @@ def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
                 tell(done)
 
     inputs.RepeatedReader(Rows(), False)
-    assert said == ["reading 1", (4, ""), (7, ""), (10, "")]
+    assert messages == ["reading 1", (4, ""), (7, ""), (10, "")]

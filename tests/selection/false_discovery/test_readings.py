@@ -24,32 +24,32 @@ def table(seed=0):
 
 def test_moments_are_weighted():
     X, y, weights = table()
-    given = RepeatedReader([(X[:25], y[:25], weights[:25]), (X[25:], y[25:], weights[25:])], False)
+    reader = RepeatedReader([(X[:25], y[:25], weights[:25]), (X[25:], y[25:], weights[25:])], False)
     dense = X.toarray()
-    assert given.moments.total_weight == weights.sum()
-    assert (given.moments.n_rows, given.moments.nonzeros) == (60, X.nnz)
-    assert given.moments.sums == pytest.approx(
+    assert reader.moments.total_weight == weights.sum()
+    assert (reader.moments.n_rows, reader.moments.nonzeros) == (60, X.nnz)
+    assert reader.moments.sums == pytest.approx(
         np.array([weights @ dense, weights @ dense**2, (dense != 0.0).sum(axis=0)])
     )
-    measured, mean = ColumnScaling(given.moments), np.average(dense, axis=0, weights=weights)
-    assert measured.means == pytest.approx(mean)
+    scaling, mean = ColumnScaling(reader.moments), np.average(dense, axis=0, weights=weights)
+    assert scaling.means == pytest.approx(mean)
     spread = np.sqrt(np.average((dense - mean) ** 2, axis=0, weights=weights))
-    assert measured.units == pytest.approx(1.0 / spread)
+    assert scaling.units == pytest.approx(1.0 / spread)
 
 
 def test_a_row_of_weight_0_was_not_met():
     """Neither its numbers nor its class."""
     X, y, weights = table()
     y[7], weights[[7, 20]] = 2, 0.0
-    there = weights > 0.0
-    given = RepeatedReader([(X, y, weights)], False)
-    wanted = RepeatedReader([(X[there], y[there], weights[there])], False)
-    assert np.array_equal(given.moments.sums, wanted.moments.sums)
-    assert given.moments.n_rows == wanted.moments.n_rows == 58
-    assert given.resolve_targets("auto").classes.tolist() == [0, 1]
-    read_all = given.read_all(given.resolve_targets("auto"))
-    assert read_all.X.shape == (58, 8)
-    assert np.array_equal(read_all.outcomes[:, 0], y[there])
+    counted = weights > 0.0
+    reader = RepeatedReader([(X, y, weights)], False)
+    expected = RepeatedReader([(X[counted], y[counted], weights[counted])], False)
+    assert np.array_equal(reader.moments.sums, expected.moments.sums)
+    assert reader.moments.n_rows == expected.moments.n_rows == 58
+    assert reader.resolve_targets("auto").classes.tolist() == [0, 1]
+    all_rows = reader.all_rows(reader.resolve_targets("auto"))
+    assert all_rows.X.shape == (58, 8)
+    assert np.array_equal(all_rows.outcomes[:, 0], y[counted])
 
 
 def test_constants_are_those_of_the_trials():
@@ -86,7 +86,7 @@ def test_the_best_claim_over_outputs_is_told():
     """A column's q-value is that of the head of its group; -1 is a column that was not tested."""
     head = np.array([[1, 1, -1], [0, 1, -1]])
     claims = SimpleNamespace(head_=head, qvalues_=np.array([[0.3, 0.2, 1.0], [0.05, 0.4, 1.0]]))
-    asked = SimpleNamespace(claims=claims)
-    assert Evidence.claim(asked, 0) == (0.05, 0)
-    assert Evidence.claim(asked, 1) == (0.2, 1)
-    assert Evidence.claim(asked, 2) == (1.0, 2)
+    with_claims = SimpleNamespace(claims=claims)
+    assert Evidence.claim(with_claims, 0) == (0.05, 0)
+    assert Evidence.claim(with_claims, 1) == (0.2, 1)
+    assert Evidence.claim(with_claims, 2) == (1.0, 2)

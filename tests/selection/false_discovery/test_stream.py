@@ -39,8 +39,8 @@ def test_readings_select_what_arrays_select(rows, kind, size, monkeypatch):
     assert read.scores_ == pytest.approx(arrays.scores_, abs=1e-6)
     assert read.qvalues_ == pytest.approx(arrays.qvalues_, rel=1e-4, abs=1e-9)
     effects = [[row[name] for name in ("estimate", "error", "low")] for row in arrays.table_]
-    found = [[row[name] for name in ("estimate", "error", "low")] for row in read.table_]
-    assert np.array(found) == pytest.approx(np.array(effects), rel=1e-4)
+    actual = [[row[name] for name in ("estimate", "error", "low")] for row in read.table_]
+    assert np.array(actual) == pytest.approx(np.array(effects), rel=1e-4)
     assert read.effects_["halves"] == pytest.approx(arrays.effects_["halves"], abs=1e-6)
     assert read.n_rare_ == arrays.n_rare_
 
@@ -85,7 +85,7 @@ def test_what_does_not_fit_is_read_again(rows, kind, monkeypatch):
 
 def test_parts_are_the_same_from_memory_and_from_a_file():
     rng = np.random.default_rng(0)
-    given = [
+    chunks = [
         stream.DesignRows(
             sp.random_array((n, 7), density=0.4, rng=rng, format="csr"),
             *(rng.normal(size=(n, k)) for k in (2, 1)),
@@ -93,15 +93,15 @@ def test_parts_are_the_same_from_memory_and_from_a_file():
         )
         for n in (5, 9, 3, 8)
     ]
-    size = sum(array.nbytes for array in given[0].arrays())
-    with stream.DesignStore(size, 7) as parts:
-        for part in given:
-            parts.add(part)
-        assert (len(parts.in_memory), parts.n_on_disk) == (1, 3)
+    size = sum(array.nbytes for array in chunks[0].arrays())
+    with stream.DesignStore(size, 7) as store:
+        for chunk in chunks:
+            store.add(chunk)
+        assert (len(store.in_memory), store.n_on_disk) == (1, 3)
         for _ in range(2):
-            for part, found in zip(given, parts, strict=True):
-                assert (part.columns != found.columns).nnz == 0
-                assert all(map(np.array_equal, part[1:], found[1:]))
+            for chunk, actual in zip(chunks, store, strict=True):
+                assert (chunk.columns != actual.columns).nnz == 0
+                assert all(map(np.array_equal, chunk[1:], actual[1:]))
 
 
 def test_few_rows_of_a_file_are_selected_as_arrays(rows, tmp_path):

@@ -78,17 +78,17 @@ def _reading(linear: LinearModel) -> dict | None:
     reading, fields = linear.reading or {}, linear.fields
     if not reading and not fields.records:
         return None
-    facts = {name: reading[name] for name in ("format", "zero_based") if name in reading}
+    description = {name: reading[name] for name in ("format", "zero_based") if name in reading}
     if fields.records:
-        facts["missing"] = reading["layout"]["missing"] if "layout" in reading else None
-        facts["fields"] = [_field(field) for field in fields.listed]
-        facts["separator"] = fields.separator or None
+        description["missing"] = reading["layout"]["missing"] if "layout" in reading else None
+        description["fields"] = [_field(field) for field in fields.listed]
+        description["separator"] = fields.separator or None
     if fields.is_hashed:
         hashing = {"kind": fields.kind, "bits": fields.bits, "first": fields.first}
         means = HASHED[fields.kind] if fields.kind == ONE_TEXT else HASHING + HASHED[fields.kind]
         hashing |= {"base": fields.base, "means": means}
-        facts["hashing"] = hashing
-    return facts
+        description["hashing"] = hashing
+    return description
 
 
 def _field(field: Field) -> dict:

@@ -127,11 +127,13 @@ def _column_units(rows, spreads: np.ndarray) -> np.ndarray:
     """Return a round unit near the deviation of each column; 1 for 0/1 columns."""
     square = rows.multiply(rows) if sp.issparse(rows) else rows**2
     mean = np.ravel(rows.mean(axis=0))
-    spread = np.sqrt(np.maximum(np.ravel(square.mean(axis=0)) - mean**2, 0.0))
+    deviation = np.sqrt(np.maximum(np.ravel(square.mean(axis=0)) - mean**2, 0.0))
     # A value equals its square where it is 0 or 1.
     residual = np.ravel(np.abs(square - rows).sum(axis=0))
-    is_binary = ((residual == 0.0) | (spread == 0.0)) & (spreads == 1.0)
-    return np.where(is_binary, 1.0, _round_unit(np.where(spread > 0.0, spread, 1.0) * spreads))
+    is_binary = ((residual == 0.0) | (deviation == 0.0)) & (spreads == 1.0)
+    return np.where(
+        is_binary, 1.0, _round_unit(np.where(deviation > 0.0, deviation, 1.0) * spreads)
+    )
 
 
 def _round_unit(sizes: np.ndarray) -> np.ndarray:

@@ -79,7 +79,8 @@ def _check_column_names(linear: LinearModel, dialect: str) -> None:
         if len(same_name) > 1:
             raise ValueError(
                 f"the columns {same_name[0]!r:.80} and {same_name[1]!r:.80} have one name in "
-                f"{dialect}, which ignores case, or all but 63 bytes. Rename one before you fit."
+                f"{dialect}, which ignores capitals, or all but 63 bytes. Rename one before you "
+                "fit."
             )
 
 

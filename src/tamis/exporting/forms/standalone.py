@@ -55,9 +55,9 @@ def predict(row):
     if not CLASSES:
         if LINK != "log":
             return scores
-        return [_mean(one) for one in scores] if isinstance(scores, list) else _mean(scores)
+        return [_mean(value) for value in scores] if isinstance(scores, list) else _mean(scores)
     if LABELS:
-        return [int(one > 0) for one in scores]
+        return [int(value > 0) for value in scores]
     if len(CLASSES) == 2:
         return CLASSES[int(scores > 0)]
     return CLASSES[scores.index(max(scores))]
@@ -70,18 +70,18 @@ def predict_proba(row):
     scores = score(row)
     scores = scores if isinstance(scores, list) else [scores]
     if LINES:
-        scores = [LINES[at][0] * one + LINES[at][1] for at, one in enumerate(scores)]
+        scores = [LINES[k][0] * value + LINES[k][1] for k, value in enumerate(scores)]
     if LINK == "softmax":
-        most = max(scores)
-        parts = [math.exp(one - most) for one in scores]
-        return [part / sum(parts) for part in parts]
-    likely = [0.5 * (1.0 + math.tanh(0.5 * one)) for one in scores]
+        largest = max(scores)
+        exponentials = [math.exp(value - largest) for value in scores]
+        return [exponential / sum(exponentials) for exponential in exponentials]
+    probabilities = [0.5 * (1.0 + math.tanh(0.5 * value)) for value in scores]
     if LABELS:
-        return likely
+        return probabilities
     if len(CLASSES) == 2:
-        return [0.5 * (1.0 - math.tanh(0.5 * scores[0])), likely[0]]
-    total = sum(likely)
-    return [part / total if total > 0 else 1.0 / len(likely) for part in likely]
+        return [0.5 * (1.0 - math.tanh(0.5 * scores[0])), probabilities[0]]
+    total = sum(probabilities)
+    return [p / total if total > 0 else 1.0 / len(probabilities) for p in probabilities]
 
 
 def _mean(score):
@@ -137,10 +137,10 @@ def _field_entries(row):
         if name not in row:
             continue
         value = row[name]
-        gone = _is_gap(value) or str(value).lower() in MISSING
-        if gone and name in FILLS:
-            value, gone = FILLS[name], False
-        if gone:
+        is_missing = _is_gap(value) or str(value).lower() in MISSING
+        if is_missing and name in FILLS:
+            value, is_missing = FILLS[name], False
+        if is_missing:
             if name not in GAPS:
                 raise ValueError(f"the field {name!r} is missing, and the model knows no gaps")
             yield GAPS[name], 1.0
@@ -190,9 +190,10 @@ def _level(word):
     if re.fullmatch(r"-?(0|[1-9]\d*)(\.0)?", word):
         level = word.removesuffix(".0")
         return "0" if level == "-0" else level
-    small = word.lower()
-    known = small in ("true", "false") and word in (small, small.upper(), small.title())
-    return small if known else word
+    lower_case = word.lower()
+    is_boolean = lower_case in ("true", "false")
+    is_boolean = is_boolean and word in (lower_case, lower_case.upper(), lower_case.title())
+    return lower_case if is_boolean else word
 
 
 def _number(name, value):
@@ -203,19 +204,19 @@ def _number(name, value):
         value = value.replace(".", "").replace(",", ".")
     value = _seconds(value)
     centre, spread = UNITS.get(name, (0.0, 1.0))
-    found = (float(value) - centre) / spread
-    if not abs(found) <= LARGEST:
+    number = (float(value) - centre) / spread
+    if not abs(number) <= LARGEST:
         raise ValueError(f"{value!r} of the field {name!r} is no number that a model takes")
-    return found
+    return number
 
 
 def _date_columns(name, word):
     """Return columns and values of a date; the trend uses universal time."""
-    facts = DATES[name]
-    date = read_date(word, facts["ways"])
+    encoding = DATES[name]
+    date = read_date(word, encoding["ways"])
     if date is None:
         raise ValueError(f"{word!r} of the field {name!r} is no date as those of the model were")
-    return date_entries(date, facts["first"], facts["last"], facts["parts"])
+    return date_entries(date, encoding["first"], encoding["last"], encoding["parts"])
 
 
 def _mix_bits(word):
@@ -241,80 +242,82 @@ def _bucket(name):
 
 def _text_columns(name, text):
     """Return columns and values of a text, as its vectoriser does."""
-    facts = TEXTS[name]
+    settings = TEXTS[name]
     counts: dict = {}
-    for part in _tokens(text, facts):
-        column, sign = _column_and_sign(part, facts)
+    for token in _tokens(text, settings):
+        column, sign = _column_and_sign(token, settings)
         if column >= 0:
             counts[column] = counts.get(column, 0.0) + sign
-    factors = facts["factors"]
+    factors = settings["factors"]
     for column, count in counts.items():
-        count = 1.0 if facts["binary"] else count
-        count = 1.0 + math.log(count) if facts["sublinear"] else count
+        count = 1.0 if settings["binary"] else count
+        count = 1.0 + math.log(count) if settings["sublinear"] else count
         counts[column] = count * factors[column] if factors else count
     length = 1.0
-    if facts["norm"] == "l2":
+    if settings["norm"] == "l2":
         length = math.sqrt(sum(value * value for value in counts.values()))
-    elif facts["norm"] == "l1":
+    elif settings["norm"] == "l1":
         length = sum(abs(value) for value in counts.values())
     return ((column, value / (length or 1.0)) for column, value in counts.items())
 
 
-def _column_and_sign(part, facts):
+def _column_and_sign(token, settings):
     """Return the column of a token, -1 for none, and its sign."""
-    hashing = facts["hashing"]
+    hashing = settings["hashing"]
     if not hashing:
-        return facts["words"].get(part, -1), 1.0
+        return settings["words"].get(token, -1), 1.0
     if hashing["kind"] == "fnv":
-        bucket = _hash_word(part, hashing["seed"]) & ((1 << hashing["bits"]) - 1)
+        bucket = _hash_word(token, hashing["seed"]) & ((1 << hashing["bits"]) - 1)
         return hashing["first"] + bucket, 1.0
-    found = _murmur(part.encode())
-    found -= (found >> 31) << 32  # signed
-    sign = -1.0 if hashing["signed"] and found < 0 else 1.0
-    return hashing["first"] + abs(found) % hashing["size"], sign
+    hashed = _murmur(token.encode())
+    hashed -= (hashed >> 31) << 32  # signed
+    sign = -1.0 if hashing["signed"] and hashed < 0 else 1.0
+    return hashing["first"] + abs(hashed) % hashing["size"], sign
 
 
 def _murmur(key):
     """Return the 32-bit MurmurHash3 of bytes."""
 
-    def stirred(word):
+    def scramble(word):
         word = (word * 0xCC9E2D51) & 0xFFFFFFFF
         word = ((word << 15) | (word >> 17)) & 0xFFFFFFFF
         return (word * 0x1B873593) & 0xFFFFFFFF
 
-    found, whole = 0, len(key) // 4 * 4
-    for at in range(0, whole, 4):
-        found ^= stirred(int.from_bytes(key[at : at + 4], "little"))
-        found = ((found << 13) | (found >> 19)) & 0xFFFFFFFF
-        found = (found * 5 + 0xE6546B64) & 0xFFFFFFFF
-    found ^= stirred(int.from_bytes(key[whole:], "little")) ^ len(key)
-    found = ((found ^ (found >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
-    found = ((found ^ (found >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
-    return found ^ (found >> 16)
+    state, end = 0, len(key) // 4 * 4
+    for start in range(0, end, 4):
+        state ^= scramble(int.from_bytes(key[start : start + 4], "little"))
+        state = ((state << 13) | (state >> 19)) & 0xFFFFFFFF
+        state = (state * 5 + 0xE6546B64) & 0xFFFFFFFF
+    state ^= scramble(int.from_bytes(key[end:], "little")) ^ len(key)
+    state = ((state ^ (state >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+    state = ((state ^ (state >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+    return state ^ (state >> 16)
 
 
-def _tokens(text, facts):
+def _tokens(text, settings):
     """Return the words or n-grams of a text."""
-    text = text.lower() if facts["lowercase"] else text
-    if facts["accents"]:
+    text = text.lower() if settings["lowercase"] else text
+    if settings["accents"]:
         text = unicodedata.normalize("NFKD", text)
-        if facts["accents"] == "ascii":
+        if settings["accents"] == "ascii":
             text = text.encode("ASCII", "ignore").decode("ASCII")
-        text = "".join(one for one in text if not unicodedata.combining(one))
-    least, most = facts["ngrams"]
-    if facts["analyzer"] == "word":
-        words = [w for w in re.findall(facts["pattern"], text) if w not in facts["stop_words"]]
-        spans = range(least, most + 1)
+        text = "".join(letter for letter in text if not unicodedata.combining(letter))
+    min_n, max_n = settings["ngrams"]
+    if settings["analyzer"] == "word":
+        words = [
+            w for w in re.findall(settings["pattern"], text) if w not in settings["stop_words"]
+        ]
+        spans = range(min_n, max_n + 1)
         return [" ".join(words[k : k + n]) for n in spans for k in range(len(words) - n + 1)]
     text = re.sub(r"\s\s+", " ", text)
-    if facts["analyzer"] == "char":
-        spans = range(least, most + 1)
+    if settings["analyzer"] == "char":
+        spans = range(min_n, max_n + 1)
         return [text[k : k + n] for n in spans for k in range(len(text) - n + 1)]
-    found = []
+    tokens = []
     for word in text.split():
         word = f" {word} "
-        for n in range(least, most + 1):
-            found += [word[k : k + n] for k in range(max(len(word) - n, 0) + 1)]
+        for n in range(min_n, max_n + 1):
+            tokens += [word[k : k + n] for k in range(max(len(word) - n, 0) + 1)]
             if n >= len(word):  # a short word counts once
                 break
-    return found
+    return tokens

@@ -51,7 +51,9 @@ def dict_vectoriser_fields(columns: np.ndarray, names: list[str], separator: str
     return Fields(LISTED, fields, separator=separator, gaps=(), records=True)
 
 
-def one_hot_fields(encoder: Any, kept: set[int], names: Any = None, first: int = 0) -> list[Field]:
+def one_hot_fields(
+    encoder: Any, selected: set[int], names: Any = None, first: int = 0
+) -> list[Field]:
     """Return the fields of a OneHotEncoder with selected columns; its first column is `first`."""
     count = len(encoder.categories_)
     names = names_in(encoder, count) if names is None else names
@@ -83,10 +85,10 @@ def one_hot_fields(encoder: Any, kept: set[int], names: Any = None, first: int =
         if shared in column_categories and encoder.handle_unknown == "infrequent_if_exist":
             other_column = first + column_categories.index(shared)
         first += len(column_categories)
-        other_column = other_column if other_column in kept else -1
+        other_column = other_column if other_column in selected else -1
         if other_column < 0:
-            words = {word: c for word, c in words.items() if c in kept}
-        if words or gap in kept:
+            words = {word: c for word, c in words.items() if c in selected}
+        if words or gap in selected:
             fields.append(Field(str(names[k]), words=words, gap=gap, rest=other_column))
     return fields
 
@@ -115,14 +117,14 @@ def _spellings(value: Any) -> list[str]:
 
 
 # --------------------------------------------------------------------------- column transformers
-def column_transformer_fields(transformer: Any, kept: set[int]) -> list[Field]:
+def column_transformer_fields(transformer: Any, selected: set[int]) -> list[Field]:
     """Return the fields of a ColumnTransformer with selected columns."""
     names, fields = names_in(transformer, transformer.n_features_in_), []
     for name, step, columns in transformer.transformers_:
         output_slice = transformer.output_indices_[name]
         if output_slice.stop > output_slice.start:
             fields += _transformer_fields(
-                step, _selected_names(columns, list(names)), output_slice.start, kept
+                step, _selected_names(columns, list(names)), output_slice.start, selected
             )
     repeated = [
         name for name in {f.name for f in fields} if sum(f.name == name for f in fields) > 1
@@ -150,7 +152,7 @@ def _selected_names(columns: Any, names: list[str]) -> list[str]:
     return [column if isinstance(column, str) else str(names[int(column)]) for column in listed]
 
 
-def _transformer_fields(step: Any, names: list[str], first: int, kept: set[int]) -> list[Field]:
+def _transformer_fields(step: Any, names: list[str], first: int, selected: set[int]) -> list[Field]:
     """Return the fields of one transformer: an imputer, then scalers or an encoder."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
@@ -163,12 +165,12 @@ def _transformer_fields(step: Any, names: list[str], first: int, kept: set[int])
         fills = steps.pop(0).statistics_.tolist()
     last = steps[-1] if steps else None
     if len(steps) == 1 and isinstance(last, OneHotEncoder):
-        fields = one_hot_fields(last, kept, names, first)
+        fields = one_hot_fields(last, selected, names, first)
         fill_values = dict(zip(names, fills, strict=True))
         return [field._replace(fill=fill_values[field.name]) for field in fields]
     if len(steps) == 1 and is_vectoriser(last):
-        text = vectoriser_text(last).shifted(first).restricted_to(kept)
-        has_columns = text.hashing is not None or not kept.isdisjoint(text.words.values())
+        text = vectoriser_text(last).shifted(first).restricted_to(selected)
+        has_columns = text.hashing is not None or not selected.isdisjoint(text.words.values())
         return [Field(names[0], gap=-1, text=text)] if has_columns else []
     slopes, offsets = np.ones(len(names)), np.zeros(len(names))
     for inner in steps:
@@ -184,7 +186,7 @@ def _transformer_fields(step: Any, names: list[str], first: int, kept: set[int])
     return [
         Field(names[k], first + k, centre=centres[k], spread=spreads[k], fill=fills[k])
         for k in indices.tolist()
-        if first + k in kept
+        if first + k in selected
     ]
 
 

@@ -79,16 +79,16 @@ def reading_fields(reading: dict[str, Any] | None, columns: np.ndarray, names: l
     return Fields(LISTED, fields)
 
 
-def table_fields(layout: Layout, kept: set[int], gaps: tuple[str, ...] = ()) -> Fields:
+def table_fields(layout: Layout, selected: set[int], gaps: tuple[str, ...] = ()) -> Fields:
     """Return the fields of a table that have selected columns."""
     builders = {NUMBER: _number_field, WORDS: _category_field, DATE: _date_field, TEXT: _text_field}
     fields = []
     for column in layout.features:
         indicator = layout.places[column.name] + layout.sizes[column.name]
         gap = -1 if layout.missing != "error" else None
-        if layout.missing == "indicator" and column.role != TEXT and indicator in kept:
+        if layout.missing == "indicator" and column.role != TEXT and indicator in selected:
             gap = indicator
-        field = builders[column.role](column, layout, kept)
+        field = builders[column.role](column, layout, selected)
         if field is not None or gap not in (None, -1):
             if field is None:  # only its gaps have a weight
                 field = _gap_field(column)
@@ -106,36 +106,36 @@ def _gap_field(column: Column) -> Field:
     return Field(column.name, words={})
 
 
-def _number_field(column: Column, layout: Layout, kept: set[int]) -> Field | None:
+def _number_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
     """Return the field of a number, or None."""
-    place, facts = layout.places[column.name], column.facts
-    if place not in kept:
+    index, facts = layout.places[column.name], column.facts
+    if index not in selected:
         return None
     units = {"centre": facts.get("centre", 0.0), "spread": facts.get("spread", 1.0)}
-    return Field(column.name, place, way=facts.get("as", "plain"), **units)
+    return Field(column.name, index, way=facts.get("as", "plain"), **units)
 
 
-def _category_field(column: Column, layout: Layout, kept: set[int]) -> Field | None:
+def _category_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
     """Return the field of categories, one column each or hashed, or None."""
-    place, hashed = layout.places[column.name], bool(layout.hash_bits)
-    places = {word: place + k for word, k in spellings_of(column.levels).items()}
-    words, other_column = {word: c for word, c in places.items() if c in kept}, -1
-    if column.facts.get("rare") and place + len(column.levels) in kept:
+    first, hashed = layout.places[column.name], bool(layout.hash_bits)
+    places = {word: first + k for word, k in spellings_of(column.levels).items()}
+    words, other_column = {word: c for word, c in places.items() if c in selected}, -1
+    if column.facts.get("rare") and first + len(column.levels) in selected:
         # Levels without a weight are not rare levels, so all of them are listed.
-        words, other_column = places, place + len(column.levels)
+        words, other_column = places, first + len(column.levels)
     is_unused = not words and not hashed and other_column < 0
     return None if is_unused else Field(column.name, words=words, hashed=hashed, rest=other_column)
 
 
-def _date_field(column: Column, layout: Layout, kept: set[int]) -> Field | None:
+def _date_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
     """Return the field of a date, or None."""
     encoding = layout.date_encoding(column)
-    parts = {name: c for name, c in encoding.parts.items() if c in kept}
+    parts = {name: c for name, c in encoding.parts.items() if c in selected}
     return Field(column.name, date=encoding._replace(parts=parts)) if parts else None
 
 
-def _text_field(column: Column, layout: Layout, kept: set[int]) -> Field | None:
+def _text_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
     """Return the field of a text, or None; a gap is an empty text."""
     text = table_text(column, layout)
-    has_columns = text.hashing is not None or not kept.isdisjoint(text.words.values())
+    has_columns = text.hashing is not None or not selected.isdisjoint(text.words.values())
     return Field(column.name, gap=-1, text=text) if has_columns else None

@@ -109,14 +109,14 @@ class _BucketNames:
 
 def pipeline_fields(steps: PipelineSteps, columns: np.ndarray, names: list[str]) -> Fields:
     """Return the fields of records that the first step reads, with selected columns."""
-    first, kept = steps.first, {int(c) for c in columns}
+    first, selected = steps.first, {int(c) for c in columns}
     if first is None:
         fields = [Field(name, int(c)) for name, c in zip(names, columns, strict=True)]
         return Fields(LISTED, fields, gaps=())
     if isinstance(first, Table):
-        return table_fields(Layout.from_dict(first.layout_), kept)
+        return table_fields(Layout.from_dict(first.layout_), selected)
     if is_vectoriser(first):
-        text = vectoriser_text(first, steps.tfidf).restricted_to(kept)
+        text = vectoriser_text(first, steps.tfidf).restricted_to(selected)
         return Fields(ONE_TEXT, [Field(TEXT_FIELD, gap=-1, text=text)], gaps=(), records=True)
     if hasattr(first, "statistics_"):  # a SimpleImputer
         pairs = zip(names, columns.tolist(), strict=True)
@@ -125,8 +125,8 @@ def pipeline_fields(steps: PipelineSteps, columns: np.ndarray, names: list[str])
     if hasattr(first, "vocabulary_"):  # a DictVectorizer
         return dict_vectoriser_fields(columns, names, first.separator)
     fields = (
-        column_transformer_fields(first, kept)
+        column_transformer_fields(first, selected)
         if hasattr(first, "transformers_")
-        else one_hot_fields(first, kept)
+        else one_hot_fields(first, selected)
     )
     return Fields(LISTED, fields, gaps=(), records=True)

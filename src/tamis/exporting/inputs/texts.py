@@ -37,19 +37,19 @@ class Text(NamedTuple):
         hashing = self.hashing and self.hashing | {"first": self.hashing["first"] + by}
         return self._replace(words=words, factors=factors, hashing=hashing)
 
-    def restricted_to(self, kept: set[int]) -> "Text":
-        """Return the text with the words of `kept` only; with a norm all words are needed."""
+    def restricted_to(self, selected: set[int]) -> "Text":
+        """Return the text with the words of `selected` only; with a norm all words are needed."""
         if self.norm is not None:
             return self
-        words = {word: c for word, c in self.words.items() if c in kept}
+        words = {word: c for word, c in self.words.items() if c in selected}
         factors = self.factors and {c: self.factors[c] for c in sorted(words.values())}
         return self._replace(words=words, factors=factors)
 
 
 def table_text(column: Column, layout: Layout) -> Text:
     """Return the text of a column of a table."""
-    facts, place, hashing = column.facts, layout.places[column.name], None
-    words = {word: place + k for k, word in enumerate(facts.get("vocabulary", ()))}
+    facts, first, hashing = column.facts, layout.places[column.name], None
+    words = {word: first + k for k, word in enumerate(facts.get("vocabulary", ()))}
     if layout.hash_bits:
         seed = int(SEED) ^ int(layout.seeds[column.name])
         hashing = {"kind": FNV, "seed": seed, "first": layout.buckets, "bits": layout.hash_bits}
@@ -64,7 +64,7 @@ def table_text(column: Column, layout: Layout) -> Text:
         binary=False,
         sublinear=True,
         norm="l2",
-        factors={place + k: float(weight) for k, weight in enumerate(weights)} or None,
+        factors={first + k: float(weight) for k, weight in enumerate(weights)} or None,
         words={} if hashing else words,
         hashing=hashing,
     )

@@ -227,10 +227,10 @@ class FDRStream(BaseFDRSelector):
         """
         evalues = stage.log_evalues()
         groups = [stage.group(k) for k in range(len(evalues))]
-        heads = heads_of(-evalues, stage.outputs, stage.tests, groups)
+        representatives = heads_of(-evalues, stage.outputs, stage.tests, groups)
         families = len(stage.tests), len(np.unique(stage.tests))
         pvalues, n_outputs = evalue_pvalues(evalues), self._targets.outputs
-        return representative_qvalues(pvalues, stage.tests, heads, n_outputs, families)
+        return representative_qvalues(pvalues, stage.tests, representatives, n_outputs, families)
 
     # ------------------------------------------------------------------ results
     def _evidence(self) -> Evidence | None:

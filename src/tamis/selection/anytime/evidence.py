@@ -142,35 +142,42 @@ class Evidence:
     # ------------------------------------------------------------------ design
     def _sheet(self, rows: sp.csr_array) -> np.ndarray:
         """Return the design of rows: scaled columns, common factors, a constant and zeros."""
-        own = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
-        scaled = self.units[:, None] * self.loadings
-        factors = np.asarray(rows @ scaled) - self.means @ scaled
-        height = rows.shape[0]
-        return np.hstack([own, factors, np.ones((height, 1)), np.zeros((height, 1))])
+        values = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
+        scaled_loadings = self.units[:, None] * self.loadings
+        factors = np.asarray(rows @ scaled_loadings) - self.means @ scaled_loadings
+        n_rows = rows.shape[0]
+        return np.hstack([values, factors, np.ones((n_rows, 1)), np.zeros((n_rows, 1))])
 
     # ------------------------------------------------------------------ learning
     def _fit_first_rows(
         self, design: np.ndarray, targets: np.ndarray, weights: list | None
     ) -> None:
         """Fit on the first rows, and set the prior of the effects from them."""
-        size, wide = self.places.shape
-        self.grams, self.goals = np.zeros((size, wide, wide)), np.zeros((size, wide))
-        self.weights, self.fits = np.zeros((size, wide)), np.zeros((size, wide))
-        self.prior, self.sums, self.squares = np.zeros(size), np.zeros(size), np.zeros(size)
-        for k in range(size):
+        n_tests, n_controls = self.places.shape
+        self.grams, self.goals = (
+            np.zeros((n_tests, n_controls, n_controls)),
+            np.zeros((n_tests, n_controls)),
+        )
+        self.weights, self.fits = np.zeros((n_tests, n_controls)), np.zeros((n_tests, n_controls))
+        self.prior, self.sums, self.squares = (
+            np.zeros(n_tests),
+            np.zeros(n_tests),
+            np.zeros(n_tests),
+        )
+        for k in range(n_tests):
             controls, x = design[:, self.places[k]], design[:, self._at(k)]
             y = targets[:, self.outputs[k]]
             if weights is None:
                 self.weights[k] = _solved(controls.T @ controls, controls.T @ y)
             else:
                 self.weights[k, : len(weights[k])] = weights[k]
-            rest, bend = self._rest(k, controls, y)
-            bent = controls * bend[:, None]
-            self.grams[k], self.goals[k] = controls.T @ bent, bent.T @ x
+            residuals, curvature = self._rest(k, controls, y)
+            weighted = controls * curvature[:, None]
+            self.grams[k], self.goals[k] = controls.T @ weighted, weighted.T @ x
             self.fits[k] = _solved(self.grams[k], self.goals[k])
-            left = x - controls @ self.fits[k]
-            if left @ left >= MIN_RESIDUAL_FRACTION * (x @ x) > 0.0:
-                self.prior[k] = ((left * rest) ** 2).sum() / PRIOR_DIVISOR
+            column_residuals = x - controls @ self.fits[k]
+            if column_residuals @ column_residuals >= MIN_RESIDUAL_FRACTION * (x @ x) > 0.0:
+                self.prior[k] = ((column_residuals * residuals) ** 2).sum() / PRIOR_DIVISOR
 
     def _at(self, k: int) -> int:
         return int(np.searchsorted(self.union, self.tests[k]))
@@ -180,8 +187,8 @@ class Evidence:
         score = controls @ self.weights[k]
         if not self.logistic:
             return y - score, np.ones(len(y))
-        likely = expit(score)
-        return y - likely, np.maximum(likely * (1.0 - likely), MIN_CURVATURE)
+        probabilities = expit(score)
+        return y - probabilities, np.maximum(probabilities * (1.0 - probabilities), MIN_CURVATURE)
 
     def learn(self, rows: sp.csr_array, targets: np.ndarray):
         """Learn from rows; yields after every block."""
@@ -200,28 +207,28 @@ class Evidence:
         The update is exact least squares on all rows for numbers, and one Newton step with the
         curvature of all rows for classes.
         """
-        wanted = np.zeros((*self.goals.shape, 2))
+        right_sides = np.zeros((*self.goals.shape, 2))
         for k, places in enumerate(self.places):
             controls, x = design[:, places], design[:, self._at(k)]
-            rest, bend = self._rest(k, controls, targets[:, self.outputs[k]])
-            products = (x - controls @ self.fits[k]) * rest
+            residuals, curvature = self._rest(k, controls, targets[:, self.outputs[k]])
+            products = (x - controls @ self.fits[k]) * residuals
             self.sums[k] += products.sum()
             self.squares[k] += (products**2).sum()
-            bent = controls * bend[:, None]
-            self.grams[k] += controls.T @ bent
-            self.goals[k] += bent.T @ x
-            wanted[k, :, 0], wanted[k, :, 1] = self.goals[k], controls.T @ rest
-        found = _solved(self.grams, wanted)
-        self.fits = np.ascontiguousarray(found[..., 0])
-        self.weights = self.weights + found[..., 1]
+            weighted = controls * curvature[:, None]
+            self.grams[k] += controls.T @ weighted
+            self.goals[k] += weighted.T @ x
+            right_sides[k, :, 0], right_sides[k, :, 1] = self.goals[k], controls.T @ residuals
+        solutions = _solved(self.grams, right_sides)
+        self.fits = np.ascontiguousarray(solutions[..., 0])
+        self.weights = self.weights + solutions[..., 1]
 
     # ------------------------------------------------------------------ results
     def log_evalues(self) -> np.ndarray:
         """Return the logarithms of the mixture martingales (normal effects, variance 1 / prior)."""
-        width = np.where(self.prior > 0.0, self.prior, 1.0)
-        whole = self.squares + width
-        found = 0.5 * np.log(width / whole) + self.sums**2 / (2.0 * whole)
-        return np.where(self.prior > 0.0, found, 0.0)
+        precision = np.where(self.prior > 0.0, self.prior, 1.0)
+        total_precision = self.squares + precision
+        values = 0.5 * np.log(precision / total_precision) + self.sums**2 / (2.0 * total_precision)
+        return np.where(self.prior > 0.0, values, 0.0)
 
     def group(self, k: int) -> np.ndarray:
         """Return the substitutes of the column of test k."""
@@ -236,15 +243,15 @@ def _control_indices(plan: DesignPlan, loadings: np.ndarray) -> np.ndarray:
     """
     constant = len(plan.design_columns) + loadings.shape[1]
     controls = [np.append(test.controls, constant) for test in plan.tests(loadings)]
-    places = np.full((len(controls), max(map(len, controls), default=1)), constant + 1)
-    for place, own in zip(places, controls, strict=True):
-        place[: len(own)] = own
-    return places
+    indices = np.full((len(controls), max(map(len, controls), default=1)), constant + 1)
+    for row, test_controls in zip(indices, controls, strict=True):
+        row[: len(test_controls)] = test_controls
+    return indices
 
 
-def _solved(gram: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _solved(gram: np.ndarray, right_side: np.ndarray) -> np.ndarray:
     """Solve one or several symmetric systems with a small ridge."""
-    wide = gram.shape[-1]
-    size = np.trace(gram, axis1=-2, axis2=-1) / wide
-    little = RIDGE * np.maximum(size, 1e-30)
-    return np.linalg.solve(gram + np.multiply.outer(little, np.eye(wide)), wanted)
+    n_columns = gram.shape[-1]
+    mean_diagonal = np.trace(gram, axis1=-2, axis2=-1) / n_columns
+    ridge = RIDGE * np.maximum(mean_diagonal, 1e-30)
+    return np.linalg.solve(gram + np.multiply.outer(ridge, np.eye(n_columns)), right_side)

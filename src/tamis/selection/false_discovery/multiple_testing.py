@@ -45,16 +45,16 @@ def representative_qvalues(
     is the smallest of its outputs times `n_outputs`. So the false discovery rate holds for pairs
     and for columns.
     """
-    own_group = np.flatnonzero(representatives == np.arange(len(representatives)))
-    distinct, column_index = np.unique(columns[own_group], return_inverse=True)
+    group_tests = np.flatnonzero(representatives == np.arange(len(representatives)))
+    distinct, column_index = np.unique(columns[group_tests], return_inverse=True)
     smallest = np.full(len(distinct), np.inf)
-    np.minimum.at(smallest, column_index, pvalues[own_group])
-    pair_qvalues = benjamini_hochberg(pvalues[own_group], families[0], correction)
+    np.minimum.at(smallest, column_index, pvalues[group_tests])
+    pair_qvalues = benjamini_hochberg(pvalues[group_tests], families[0], correction)
     column_qvalues = benjamini_hochberg(
         np.minimum(n_outputs * smallest, 1.0), families[1], correction
     )
     qvalues = np.ones(len(representatives))
-    qvalues[own_group] = np.maximum(pair_qvalues, column_qvalues[column_index])
+    qvalues[group_tests] = np.maximum(pair_qvalues, column_qvalues[column_index])
     return qvalues
 
 

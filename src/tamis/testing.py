@@ -1,4 +1,4 @@
-"""What scikit-learn's common tests may find in a model of tamis, and why."""
+"""Expected failures of scikit-learn's common tests for estimators of tamis."""
 
 from typing import TYPE_CHECKING
 
@@ -8,17 +8,17 @@ if TYPE_CHECKING:
 __all__ = ["expected_failed_checks"]
 
 _ONE_PASS = (
-    "a row of weight 2 is one step of twice the slope, a repeated row two steps: an online learner "
-    "tells them apart. (A row of weight 0 is exactly nothing.)"
+    "a row of weight 2 is one step with twice the gradient, a repeated row is two steps, so an "
+    "online learner gives different results. (A row of weight 0 has no effect.)"
 )
 
 
 def expected_failed_checks(estimator: "BaseEstimator") -> dict[str, str]:
-    """Checks of scikit-learn that an estimator of tamis fails for a reason.
+    """Return the checks of scikit-learn that an estimator of tamis fails by design.
 
-    Hand it to scikit-learn's common tests when you test an estimator of tamis, or your own subclass
-    of one. Only the two checks of sample-weight equivalence can be in it, and only for online
-    learners, which walk the rows one by one.
+    Pass it to scikit-learn's common tests of an estimator of tamis, or of your own subclass. Only
+    the two checks of sample-weight equivalence can be in it, and only for online learners, which
+    learn from one row at a time.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def expected_failed_checks(estimator: "BaseEstimator") -> dict[str, str]:
     Returns
     -------
     reasons : dict of {str: str}
-        Name of the check: why it fails. Empty for all models but the online ones.
+        Name of the check: reason of the failure. Empty for all models but the online ones.
 
     See Also
     --------
-    sklearn.utils.estimator_checks.parametrize_with_checks : Takes this function.
-    sklearn.utils.estimator_checks.check_estimator : Takes its result.
+    sklearn.utils.estimator_checks.parametrize_with_checks : Accepts this function.
+    sklearn.utils.estimator_checks.check_estimator : Accepts its result.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from tamis import (
     TriClassSVC,
 )
 from tamis.exporting.export import exported
-from tamis.exporting.linear import linear_of
+from tamis.exporting.linear import extract_linear
 
 N, P = 80, 9
 X = tiny.matrix(N, P)
@@ -64,9 +64,9 @@ def test_onnx_runtime_says_the_same(name, inputs, fitted):
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
     model = fitted[name]
     session = runtime.InferenceSession(exported(model, "onnx", inputs=inputs))
-    columns = slice(None) if inputs == "all" else linear_of(model).columns
-    found = session.run(None, {"rows": X[:, columns].astype(np.float32)})
-    told = dict(zip([one.name for one in session.get_outputs()], found, strict=True))
+    columns = slice(None) if inputs == "all" else extract_linear(model).columns
+    actual = session.run(None, {"rows": X[:, columns].astype(np.float32)})
+    told = dict(zip([one.name for one in session.get_outputs()], actual, strict=True))
     what = "probabilities" if hasattr(model, "predict_proba") else "scores"
     np.testing.assert_allclose(told[what], answers_of(model), rtol=1e-6, atol=1e-6)
     if hasattr(model, "classes_"):
@@ -80,10 +80,10 @@ def test_onnx_takes_no_columns_that_float32_cannot_hold(size):
     for inputs in ("all", "kept"):
         with pytest.raises(ValueError, match="Pass inputs='fields'"):
             exported(model, "onnx", inputs=inputs)
-    names = [f"x{k}" for k in linear_of(model).columns]
+    names = [f"x{k}" for k in extract_linear(model).columns]
     given = {name: scaled[:, [int(name[1:])]] for name in names}
-    found = session_of(model, inputs="fields")(given)
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(scaled), atol=1e-6)
+    actual = session_of(model, inputs="fields")(given)
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(scaled), atol=1e-6)
 
 
 def test_onnx_takes_no_large_column_beside_others():
@@ -97,8 +97,8 @@ def test_onnx_takes_no_large_column_beside_others():
 def test_onnx_takes_tables_of_any_unit(size):
     table = {f"c{k}": (X[:, k] + 1.0) * size for k in range(2)}
     model = make_pipeline(Table(), FTRLClassifier(1e-4, random_state=0)).fit(table, X[:, 0] > 0)
-    found = session_of(model)({name: column[:, None] for name, column in table.items()})
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(table), atol=1e-6)
+    actual = session_of(model)({name: column[:, None] for name, column in table.items()})
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(table), atol=1e-6)
 
 
 def test_onnx_holds_the_kept_columns_alone(fitted):
@@ -116,9 +116,9 @@ def test_duckdb_says_the_same(name, fitted):
     model, base = fitted[name], duckdb.connect()
     base.execute(f'CREATE TABLE "rows" ({", ".join(f"x{k} DOUBLE" for k in range(P))})')
     base.executemany(f'INSERT INTO "rows" VALUES ({", ".join("?" * P)})', X.tolist())
-    found = base.execute(exported(model, "sql", dialect="duckdb").decode())
-    names = [column[0] for column in found.description]
-    rows = found.fetchall()
+    actual = base.execute(exported(model, "sql", dialect="duckdb").decode())
+    names = [column[0] for column in actual.description]
+    rows = actual.fetchall()
     what = "tamis_probability" if hasattr(model, "predict_proba") else "tamis_score"
     picked = [k for k, told in enumerate(names) if told.startswith(what)]
     got = np.array([[row[k] for k in picked] for row in rows])
@@ -161,18 +161,18 @@ def session_of(model, **options):
 
 def given_of(table):
     """A table as a graph takes it."""
-    base, found = datetime.datetime(1970, 1, 1), {}
+    base, actual = datetime.datetime(1970, 1, 1), {}
     for name, column in table.items():
         if name == "notes":
-            found[name] = tokens_of(column)
+            actual[name] = tokens_of(column)
         elif name == "city":
-            found[name] = np.array([[word or ""] for word in column], dtype=object)
+            actual[name] = np.array([[word or ""] for word in column], dtype=object)
         elif name == "when":
             dates = [None if w is None else datetime.datetime.fromisoformat(w) for w in column]
-            found[name] = [[np.nan if d is None else (d - base).total_seconds()] for d in dates]
+            actual[name] = [[np.nan if d is None else (d - base).total_seconds()] for d in dates]
         else:
-            found[name] = [[np.nan if value is None else value] for value in column]
-    return {name: np.asarray(column) for name, column in found.items()}
+            actual[name] = [[np.nan if value is None else value] for value in column]
+    return {name: np.asarray(column) for name, column in actual.items()}
 
 
 @pytest.mark.parametrize("missing", ["error", "zero", "indicator"])
@@ -182,9 +182,9 @@ def test_onnx_takes_fields_of_a_table(missing, ngrams):
     model = fitted_table(table, y, missing=missing, ngrams=ngrams)
     ask = session_of(model)
     other, _ = columns_of(gaps=missing != "error", seed=1)
-    found = ask(given_of(other))
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(other), atol=1e-6)
-    assert found["predictions"].tolist() == model.predict(other).tolist()
+    actual = ask(given_of(other))
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(other), atol=1e-6)
+    assert actual["predictions"].tolist() == model.predict(other).tolist()
     if missing == "error":
         lost = given_of(other) | {"when": np.full((160, 1), np.nan)}
         assert np.isnan(ask(lost)["probabilities"]).all()
@@ -201,8 +201,8 @@ def test_onnx_takes_the_edges_of_months_and_hours():
     table = {"when": [one.isoformat() for one in edges]}
     y = [one.month % 2 == one.hour % 2 for one in edges]
     model = fitted_table(table, y)
-    found = session_of(model)(given_of(table))
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(table), atol=1e-6)
+    actual = session_of(model)(given_of(table))
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(table), atol=1e-6)
 
 
 def test_onnx_takes_fields_of_a_file(tmp_path):
@@ -223,7 +223,7 @@ def test_onnx_takes_fields_of_a_file(tmp_path):
     kinds = {"city": "category"}
     source = tamis.open_rows(path, missing="indicator", units="spread", kinds=kinds)
     tamis.train(model, source, passes=5)
-    assert "city=rare" in linear_of(model).names
+    assert "city=rare" in extract_linear(model).names
     chunks = tamis.open_rows(path, schema=model.reading_)
     want = np.concatenate([model.predict_proba(chunk.X) for chunk in chunks])
     given = {
@@ -231,8 +231,8 @@ def test_onnx_takes_fields_of_a_file(tmp_path):
         "city": np.array([[city] for _, city, _ in rows], dtype=object),
         "member": np.array([[float(member)] for _, _, member in rows]),
     }
-    found = session_of(model)(given)
-    np.testing.assert_allclose(found["probabilities"], want, rtol=0, atol=1e-6)
+    actual = session_of(model)(given)
+    np.testing.assert_allclose(actual["probabilities"], want, rtol=0, atol=1e-6)
 
 
 def test_onnx_holds_the_kept_words_alone():
@@ -241,8 +241,8 @@ def test_onnx_holds_the_kept_words_alone():
     words = [*"abc", *(f"w{k}" for k in range(100_000)), "good", "film", "élan"]
     texts, vectoriser = table["notes"], CountVectorizer(vocabulary=words, binary=True)
     model = make_pipeline(vectoriser, FTRLClassifier(1e-3, random_state=0)).fit(texts, y)
-    found = session_of(model)({"text": tokens_of(texts)})
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(texts), atol=1e-6)
+    actual = session_of(model)({"text": tokens_of(texts)})
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(texts), atol=1e-6)
     content = exported(model, "onnx")
     assert len(content) < 5000
     graph = onnx.load_model_from_string(content)
@@ -257,8 +257,8 @@ def test_onnx_takes_tokens_of_a_vectoriser(norm):
     texts = [*table["notes"][:-1], ""]
     vectoriser = TfidfVectorizer(norm=norm, ngram_range=(2, 3), sublinear_tf=norm is None)
     model = make_pipeline(vectoriser, FTRLClassifier(1e-4, random_state=0)).fit(texts, y)
-    found = session_of(model)({"text": tokens_of(texts)})
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(texts), atol=1e-6)
+    actual = session_of(model)({"text": tokens_of(texts)})
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(texts), atol=1e-6)
 
 
 def test_onnx_takes_runs_of_letters():
@@ -269,8 +269,8 @@ def test_onnx_takes_runs_of_letters():
     parts = [vectoriser.build_analyzer()(text) for text in texts]
     width = max(map(len, parts))
     given = np.array([own + [""] * (width - len(own)) for own in parts], dtype=object)
-    found = session_of(model)({"text": given})
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(texts), atol=1e-6)
+    actual = session_of(model)({"text": given})
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(texts), atol=1e-6)
 
 
 def test_onnx_takes_parts_of_a_frame():
@@ -283,8 +283,8 @@ def test_onnx_takes_parts_of_a_frame():
     parts = ColumnTransformer([("c", cities, ["city"]), ("n", numbers, ["age"])])
     frame["city"] = frame["city"].where(frame["city"].notna(), np.nan)
     model = make_pipeline(parts, FTRLClassifier(1e-5, random_state=0)).fit(frame, y)
-    found = session_of(model)(given_of(table))
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(frame), atol=1e-6)
+    actual = session_of(model)(given_of(table))
+    np.testing.assert_allclose(actual["probabilities"], model.predict_proba(frame), atol=1e-6)
 
 
 def test_onnx_refuses_with_a_way_out():
@@ -319,8 +319,8 @@ def test_duckdb_reads_dates(way, dialect):
     def asked(kind, words):
         base.execute(f'CREATE OR REPLACE TABLE "rows" ("when" {kind})')
         base.executemany('INSERT INTO "rows" VALUES (?)', [[word] for word in words])
-        found = base.execute(query).fetchall()
-        return [row[2] for row in found]
+        actual = base.execute(query).fetchall()
+        return [row[2] for row in actual]
 
     np.testing.assert_allclose(asked("VARCHAR", table["when"]), want, rtol=0, atol=1e-12)
     if way in ("ymd", "stamps"):

@@ -248,9 +248,9 @@ def test_refusals(options, failure, words):
 
 
 # --------------------------------------------------------------------------- checks
-def checked(X, y, models=None, **given):
+def checked(X, y, models=None, **options):
     models = models or {"FTRL": FTRLClassifier(max_iter=3, tol=None)}
-    record = compare(models, X, y, runs=2, random_state=0, **given)
+    record = compare(models, X, y, runs=2, random_state=0, **options)
     return {check["code"]: check for check in record.checks}, record
 
 

@@ -32,8 +32,8 @@ MODEL = LogisticRegression().fit(X[:300], Y[:300])
 def state(code, model=MODEL, X=X[300:], y=Y[300:], **more):
     """State of one check, and the check."""
     evidence = Evidence(model, X, y, **more)
-    found = run_checks(evidence, [one for one in CHECKS if one != code])
-    return next(check for check in found if check.code == code)
+    actual = run_checks(evidence, [one for one in CHECKS if one != code])
+    return next(check for check in actual if check.code == code)
 
 
 # --------------------------------------------------------------------------- errors
@@ -88,11 +88,13 @@ def test_several_labels_a_row():
 
 
 def test_chunks_are_judged_as_one():
-    whole = Evidence(MODEL, X[300:], Y[300:])
-    parts = Evidence.streamed(MODEL, [(X[a : a + 70], Y[a : a + 70]) for a in range(300, 600, 70)])
-    assert evaluate(parts) == evaluate(whole)
-    np.testing.assert_array_equal(parts.rows.toarray(), whole.rows.toarray())
-    assert [c[:5] for c in run_checks(parts)] == [c[:5] for c in run_checks(whole)]
+    at_once = Evidence(MODEL, X[300:], Y[300:])
+    in_chunks = Evidence.streamed(
+        MODEL, [(X[a : a + 70], Y[a : a + 70]) for a in range(300, 600, 70)]
+    )
+    assert evaluate(in_chunks) == evaluate(at_once)
+    np.testing.assert_array_equal(in_chunks.rows.toarray(), at_once.rows.toarray())
+    assert [c[:5] for c in run_checks(in_chunks)] == [c[:5] for c in run_checks(at_once)]
 
 
 @pytest.mark.parametrize("width", [5, 40])
@@ -100,44 +102,44 @@ def test_files_that_are_narrower_or_wider_than_a_model_that_grows(width):
     """Of which columns are looked at as far as the model has them."""
     model = tamis.FTRLClassifier(grow=True).partial_fit(X[:300], Y[:300], classes=[0, 1])
     rows = sp.csr_array(np.hstack((X[300:], np.ones((300, 28))))[:, :width])
-    parts = [(rows[:200, : width - 1], Y[300:500]), (rows[200:], Y[500:])]
-    found = Evidence.streamed(model, parts)
-    assert found.rows.shape == (300, 12)
+    in_chunks = [(rows[:200, : width - 1], Y[300:500]), (rows[200:], Y[500:])]
+    actual = Evidence.streamed(model, in_chunks)
+    assert actual.rows.shape == (300, 12)
     common = min(width, 12)
-    np.testing.assert_array_equal(found.rows[[250], :common].toarray()[0], X[550, :common])
-    assert len(run_checks(found)) == len(CHECKS)
+    np.testing.assert_array_equal(actual.rows[[250], :common].toarray()[0], X[550, :common])
+    assert len(run_checks(actual)) == len(CHECKS)
 
 
 def test_classes_of_a_file_are_whole_numbers():
     """Which holds floats: a page says 1, not 1.0."""
     rows = sp.csr_array(X)
     model = tamis.FTRLClassifier().fit(rows[:300], 2 * Y[:300] - 1)
-    found = Evidence.streamed(model, [(rows[300:], 2.0 * Y[300:] - 1.0)])
-    assert found.y.dtype.kind == "i"
-    said = next(check.said for check in run_checks(found) if check.code == "TAM002")
-    assert "1.0" not in said
+    actual = Evidence.streamed(model, [(rows[300:], 2.0 * Y[300:] - 1.0)])
+    assert actual.y.dtype.kind == "i"
+    message = next(check.said for check in run_checks(actual) if check.code == "TAM002")
+    assert "1.0" not in message
 
 
 def test_a_pipeline_is_judged_by_its_last_step():
-    said = np.array(["good", "bad", *(f"word{j}" for j in range(12))])
-    texts = [" ".join([said[y], *said[2:][row > 0]]) for y, row in zip(Y, X, strict=True)]
+    words = np.array(["good", "bad", *(f"word{j}" for j in range(12))])
+    texts = [" ".join([words[y], *words[2:][row > 0]]) for y, row in zip(Y, X, strict=True)]
     steps = TfidfVectorizer(), tamis.SieveClassifier(random_state=0)
-    found = tamis.report(make_pipeline(*steps).fit(texts[:300], Y[:300]), texts[300:], Y[300:])
-    assert found.title == "SieveClassifier"
-    assert found.better
-    assert "leak" in str(found)
-    assert " bad" in next(check.said for check in found.checks if check.code == "TAM010")
+    actual = tamis.report(make_pipeline(*steps).fit(texts[:300], Y[:300]), texts[300:], Y[300:])
+    assert actual.title == "SieveClassifier"
+    assert actual.better
+    assert "leak" in str(actual)
+    assert " bad" in next(check.said for check in actual.checks if check.code == "TAM010")
     scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:300], Y[:300])
     apart = tamis.report(scaled[-1], scaled[0].transform(X[300:]), Y[300:])
     assert tamis.report(scaled, X[300:], Y[300:]).sentences == apart.sentences
 
 
 def test_of_many_rows_some_are_looked_at():
-    many = np.tile(X, (40, 1))
-    evidence = Evidence(MODEL, many, np.tile(Y, 40))
+    tiled = np.tile(X, (40, 1))
+    evidence = Evidence(MODEL, tiled, np.tile(Y, 40))
     assert evidence.rows.shape[0] == MOST_ROWS
-    np.testing.assert_array_equal(evidence.rows[[7]].toarray()[0], many[evidence.drawn[7]])
-    assert len(evidence.losses) == len(many)
+    np.testing.assert_array_equal(evidence.rows[[7]].toarray()[0], tiled[evidence.drawn[7]])
+    assert len(evidence.losses) == len(tiled)
 
 
 @pytest.mark.parametrize("given", [(X, None), (None, Y), (X, Y[:5]), (X[:0], Y[:0])])
@@ -157,10 +159,10 @@ def test_substitutes_are_the_correlated_columns():
     Z = sp.lil_array(np.where(Z < 0.3, Z, 0.0))
     Z[:, [7]] = 3.0 * Z[:, [2]]
     Z = sp.csr_array(Z)
-    means, spreads, _ = columns.moments_of(Z)
-    found = columns.substitutes(Z, np.array([2, 5]), means, spreads)
-    assert list(found) == [2]
-    assert found[2] == [(7, pytest.approx(1.0))]
+    means, spreads, _ = columns.column_moments(Z)
+    actual = columns.find_substitutes(Z, np.array([2, 5]), means, spreads)
+    assert list(actual) == [2]
+    assert actual[2] == [(7, pytest.approx(1.0))]
     dense = Z.toarray()
     np.testing.assert_allclose(means, dense.mean(axis=0))
     np.testing.assert_allclose(spreads, dense.std(axis=0), atol=1e-12)
@@ -168,22 +170,22 @@ def test_substitutes_are_the_correlated_columns():
 
 def test_equal_rows_are_counted():
     Z = sp.csr_array(np.array([[1.0, 0, 2], [0, 0, 0], [1, 0, 2], [0, 0, 0], [2, 0, 1]]))
-    assert columns.equal_rows(Z) == 2
+    assert columns.count_equal_rows(Z) == 2
 
 
 # --------------------------------------------------------------------------- checks
 def test_all_pass_on_good_rows():
-    found = {check.code: check.state for check in run_checks(Evidence(MODEL, X[300:], Y[300:]))}
-    assert FOUND not in found.values()
-    assert found["TAM001"] == PASSED
-    assert found["TAM003"] == found["TAM011"] == UNKNOWN
+    actual = {check.code: check.state for check in run_checks(Evidence(MODEL, X[300:], Y[300:]))}
+    assert FOUND not in actual.values()
+    assert actual["TAM001"] == PASSED
+    assert actual["TAM003"] == actual["TAM011"] == UNKNOWN
 
 
 def test_no_better_than_guessing_is_found():
-    found = state("TAM001", y=np.random.default_rng(0).integers(0, 2, 300))
-    assert found.state == FOUND
-    assert found.severity == "serious"
-    assert "features" in found.advice
+    actual = state("TAM001", y=np.random.default_rng(0).integers(0, 2, 300))
+    assert actual.state == FOUND
+    assert actual.severity == "serious"
+    assert "features" in actual.advice
 
 
 def test_a_rare_class_is_found():
@@ -199,16 +201,16 @@ def test_a_rare_label_is_counted_by_rows_and_gets_no_advice_for_classes():
     model = tamis.FTRLClassifier(random_state=0).fit(X[300:], labels)
     assert "rarest label, 2, has 6% of the rows" in state("TAM002", model, y=labels).said.lower()
     labels[:, 2] = np.arange(300) < 6
-    found = state("TAM002", model, y=labels)
-    assert "label 2 has 2.0% of the rows" in found.said.lower()
-    assert "class_weight" not in found.advice
+    actual = state("TAM002", model, y=labels)
+    assert "label 2 has 2.0% of the rows" in actual.said.lower()
+    assert "class_weight" not in actual.advice
 
 
 def test_too_few_rows_are_found():
     y = np.zeros(300, int)
     y[:6] = 1
-    found = state("TAM012", y=y)
-    assert "1 (6)" in found.said
+    actual = state("TAM012", y=y)
+    assert "1 (6)" in actual.said
     assert state("TAM012", y=y, X_train=X, y_train=Y).state == PASSED
 
 
@@ -218,9 +220,9 @@ def test_the_edge_of_the_ladder_is_found():
     assert state("TAM003", sieve, Z, y).state == PASSED
     model = LogisticRegression().fit(X, Y)
     model.sizes_ = {"size": np.array([8, 4, 2, 1])}
-    for size, wanted in ((8, FOUND), (4, PASSED)):
+    for size, expected in ((8, FOUND), (4, PASSED)):
         model.resolved_params_ = {"n_features": size, "threshold": 0.3}
-        assert state("TAM003", model).state == wanted
+        assert state("TAM003", model).state == expected
     model.resolved_params_ = {"n_features": 8, "threshold": math.inf}  # it was asked for
     assert state("TAM003", model).state == PASSED
 
@@ -230,17 +232,17 @@ def test_seldom_selected_features_are_found():
     model.selection_probability_ = np.full((1, 12), 0.9)
     assert state("TAM004", model).state == PASSED
     model.selection_probability_[0, 3] = 0.2
-    found = state("TAM004", model, names=[f"x{k}" for k in range(12)])
-    assert "1 of 12 kept features" in found.said
-    assert "x3 (0.20)" in found.said
+    actual = state("TAM004", model, names=[f"x{k}" for k in range(12)])
+    assert "1 of 12 kept features" in actual.said
+    assert "x3 (0.20)" in actual.said
 
 
 def test_twins_are_found_by_name():
     Z = np.column_stack((X, X[:, 0] + 0.01 * RNG.normal(size=600)))
     model = LogisticRegression().fit(Z, Y)
-    found = state("TAM005", model, Z, Y, names=[f"x{k}" for k in range(13)])
-    assert found.state == FOUND
-    assert "x0 (x12)" in found.said
+    actual = state("TAM005", model, Z, Y, names=[f"x{k}" for k in range(13)])
+    assert actual.state == FOUND
+    assert "x0 (x12)" in actual.said
     assert state("TAM005").state == PASSED
 
 
@@ -278,9 +280,9 @@ def test_common_words_that_tell_are_no_preference_for_dense_columns(text):
     telling = np.argsort(-shares)[5:15]
     score = rows[:, telling] @ np.where(np.arange(10) % 2, 1.0, -1.0)
     y = (score > np.median(score)).astype(int)
-    found = state("TAM006", Keeps(telling, rows, y), rows, y)
-    assert found.state == PASSED
-    assert "no rarer ones" in found.said
+    actual = state("TAM006", Keeps(telling, rows, y), rows, y)
+    assert actual.state == PASSED
+    assert "no rarer ones" in actual.said
     sieve = tamis.SieveClassifier(random_state=0).fit(rows[:2000], y[:2000])
     assert state("TAM006", sieve, rows[2000:], y[2000:]).state != FOUND
 
@@ -291,9 +293,9 @@ def test_a_sieve_of_text_is_not_blamed_and_a_biased_selection_is(text):
     assert state("TAM006", model, rows[2000:], y[2000:]).state != FOUND
     shares = np.asarray((rows != 0).mean(axis=0)).ravel()
     dense = np.setdiff1d(np.argsort(-shares)[:20], planted)
-    found = state("TAM006", Keeps(dense, rows, y), rows, y, names=[f"w{j}" for j in range(3000)])
-    assert found.state == FOUND
-    named = found.said.split(": ")[1].split(" and ")[0].rstrip(".").split(", ")
+    actual = state("TAM006", Keeps(dense, rows, y), rows, y, names=[f"w{j}" for j in range(3000)])
+    assert actual.state == FOUND
+    named = actual.said.split(": ")[1].split(" and ")[0].rstrip(".").split(", ")
     assert {int(name[1:]) for name in named} <= set(planted.tolist())
 
 
@@ -302,10 +304,10 @@ def test_a_preference_for_dense_columns_is_found():
     y = Z[:, 20:23].sum(axis=1) > 0
     model = LogisticRegression().fit(Z, y)
     model.intercept_[:] = 0.0
-    for kept, wanted in ((np.arange(394, 400), FOUND), (np.arange(0, 400, 50), PASSED)):
+    for kept, expected in ((np.arange(394, 400), FOUND), (np.arange(0, 400, 50), PASSED)):
         model.coef_ = np.zeros((1, 400))
         model.coef_[0, kept] = 1.0
-        assert state("TAM006", model, Z, y).state == wanted
+        assert state("TAM006", model, Z, y).state == expected
     Z = RNG.normal(size=(500, 400))
     Z[RNG.random((500, 400)) < 0.01] = 0.0  # filled nearly everywhere: nothing to prefer
     Z[:, 394:] += 10.0
@@ -342,15 +344,15 @@ def test_a_leak_is_found(numbers):
 
 def test_a_shift_is_found():
     moved = X[300:] + np.array([1.0] + [0.0] * 11)
-    found = state("TAM011", X=moved, X_train=X[:300], y_train=Y[:300])
-    assert "1 kept columns" in found.said
-    assert "column 0" in found.said
+    actual = state("TAM011", X=moved, X_train=X[:300], y_train=Y[:300])
+    assert "1 kept columns" in actual.said
+    assert "column 0" in actual.said
     assert state("TAM011", X_train=X[:300], y_train=Y[:300]).state == PASSED
 
 
 def test_checks_are_silenced_by_code():
-    found = run_checks(Evidence(MODEL, X, Y), ["TAM009"])
-    assert [check.code for check in found if check.state == SILENCED] == ["TAM009"]
+    actual = run_checks(Evidence(MODEL, X, Y), ["TAM009"])
+    assert [check.code for check in actual if check.state == SILENCED] == ["TAM009"]
     with pytest.raises(ValueError, match="TAM999"):
         run_checks(Evidence(MODEL, X, Y), ["TAM999"])
 
@@ -377,10 +379,10 @@ def test_models_report_of_themselves():
 
 def test_a_page_of_a_report(tmp_path):
     model = tamis.SieveClassifier(random_state=0).fit(X[:300], Y[:300])
-    found = tamis.report(model, X[300:], Y[300:], tmp_path / "page.html", title="One <two>")
+    actual = tamis.report(model, X[300:], Y[300:], tmp_path / "page.html", title="One <two>")
     page = (tmp_path / "page.html").read_text()
     assert "One &lt;two&gt;" in page
-    assert found.sentences[0].replace("'", "&#x27;") in page
+    assert actual.sentences[0].replace("'", "&#x27;") in page
     for key in ("verdict", "judged", "features", "examples"):
         assert f'<section id="{key}">' in page
     right = np.flatnonzero(model.predict(X[300:]) == Y[300:])
@@ -409,11 +411,11 @@ def test_a_page_tells_labels_apart(tmp_path):
     table = page.split("Labels one by one")[1].split("</table>")[0]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
     told = model.predict(X[300:])[:, 0]
-    wanted = [int(Y[300:].sum()), int(told.sum())]
-    found = next(row for row in rows if ">0<" in row[0])
-    assert [int(cell) for cell in found[1:3]] == wanted
+    expected = [int(Y[300:].sum()), int(told.sum())]
+    actual = next(row for row in rows if ">0<" in row[0])
+    assert [int(cell) for cell in actual[1:3]] == expected
     right = int((told * Y[300:]).sum())
-    assert found[3:5] == [f"{100 * right / part:.1f} %" for part in reversed(wanted)]
+    assert actual[3:5] == [f"{100 * right / part:.1f} %" for part in reversed(expected)]
     # No row has the second label, and none is given it: no shares.
     assert [row[1:] for row in rows if ">1<" in row[0]] == [["0", "0", "–", "–", "0.0 %"]]
 
@@ -439,15 +441,15 @@ def test_a_frame_with_words_is_judged_by_the_reading_of_a_file(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     rows = tamis.open_rows(tmp_path / "t.csv", target="y")
     tamis.save(tamis.train(tamis.FTRLClassifier(), rows, progress=False), tmp_path / "m.tamis")
-    found = tamis.report(tamis.load(tmp_path / "m.tamis"), frame.drop(columns="y"), Y)
-    assert found.better
-    assert "colour=" in next(check.said for check in found.checks if check.code == "TAM010")
+    actual = tamis.report(tamis.load(tmp_path / "m.tamis"), frame.drop(columns="y"), Y)
+    assert actual.better
+    assert "colour=" in next(check.said for check in actual.checks if check.code == "TAM010")
 
 
 def test_a_shift_is_large_and_sure():
     train = {"X_train": X[:300], "y_train": Y[:300]}
     few = X[300:306] + 0.5  # half a spread, which six rows do not show
     assert state("TAM011", X=few, y=Y[300:306], **train).state == PASSED
-    many = {"X_train": np.tile(X[:300], (60, 1)), "y_train": np.tile(Y[:300], 60)}
+    tiled = {"X_train": np.tile(X[:300], (60, 1)), "y_train": np.tile(Y[:300], 60)}
     slight = np.tile(X[:300], (60, 1)) + 0.1  # sure, and too small to matter
-    assert state("TAM011", X=slight, y=np.tile(Y[:300], 60), **many).state == PASSED
+    assert state("TAM011", X=slight, y=np.tile(Y[:300], 60), **tiled).state == PASSED

@@ -231,25 +231,25 @@ def _dates(rng, n):
         return "date", _some(rng, _some(rng, DATES, 5), n, True)
     start = datetime(2000 + int(rng.integers(30)), 1, 1)
     span = float(rng.choice([0.0, 86400.0, 1e6, 1e8]))
-    found = [start + timedelta(seconds=round(span * float(part))) for part in rng.random(n)]
+    actual = [start + timedelta(seconds=round(span * float(part))) for part in rng.random(n)]
     if style == 1:
         shape = SHAPES[rng.integers(len(SHAPES))]
-        return None, [when.strftime(shape) for when in found]
+        return None, [when.strftime(shape) for when in actual]
     if style == 2:
-        return None, [when.date() for when in found]
+        return None, [when.date() for when in actual]
     if style == 3:
         zones = [UTC, timezone(timedelta(hours=2)), timezone(timedelta(hours=-3, minutes=-30))]
         several = rng.random() < 0.3
         zone = zones[rng.integers(3)]
         return None, [
-            when.replace(tzinfo=zones[rng.integers(3)] if several else zone) for when in found
+            when.replace(tzinfo=zones[rng.integers(3)] if several else zone) for when in actual
         ]
-    return None, found
+    return None, actual
 
 
 def _texts(rng, n):
-    found = [" ".join(_some(rng, WORDS, rng.integers(0, 9), True)) for _ in range(n)]
-    return "text" if rng.random() < 0.5 else None, found
+    actual = [" ".join(_some(rng, WORDS, rng.integers(0, 9), True)) for _ in range(n)]
+    return "text" if rng.random() < 0.5 else None, actual
 
 
 def _constant(rng, n):

@@ -9,6 +9,6 @@ def run_query(query, names, rows):
     quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
     base.execute(f'CREATE TABLE "rows" ({quoted})')
     base.executemany(f'INSERT INTO "rows" VALUES ({", ".join("?" * len(names))})', rows)
-    found = base.execute(query)
-    told = [column[0] for column in found.description]
-    return dict(zip(told, zip(*found.fetchall(), strict=True), strict=True))
+    actual = base.execute(query)
+    told = [column[0] for column in actual.description]
+    return dict(zip(told, zip(*actual.fetchall(), strict=True), strict=True))

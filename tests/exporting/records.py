@@ -55,6 +55,6 @@ def rows_of(table):
 
 def tokens_of(texts):
     """Tokens of texts as a graph takes them: a column a token, the rest empty."""
-    found = [re.findall(r"\w\w+", (text or "").lower()) for text in texts]
-    width = max(map(len, found))
-    return np.array([own + [""] * (width - len(own)) for own in found], dtype=object)
+    actual = [re.findall(r"\w\w+", (text or "").lower()) for text in texts]
+    width = max(map(len, actual))
+    return np.array([own + [""] * (width - len(own)) for own in actual], dtype=object)

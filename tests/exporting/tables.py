@@ -40,8 +40,8 @@ from tamis.data.columns.dates import read_as
 from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Layout
 from tamis.data.tables.values import is_gap, word_of
 from tamis.exporting.export import exported
-from tamis.exporting.forms.scorecard import made, written
-from tamis.exporting.linear import Linear, linear_of
+from tamis.exporting.forms.scorecard import choose_scorecard, display_columns
+from tamis.exporting.linear import LinearModel, extract_linear
 
 SEED = 1
 NON_FINITE, DIFFERENCE, RAW = "non-finite", "difference", "raw exception"
@@ -173,13 +173,13 @@ def _frame_trial(trial: Trial, case: Case, rng, folder: Path) -> None:
         return trial.refused(error, case.table, f"fit to {container}")
 
     def ask(table: dict, container: str) -> Any:
-        found = frame_of(rng, table, container)
-        if found is None:
+        actual = frame_of(rng, table, container)
+        if actual is None:
             return None
         if container.startswith(("pandas", "array")) and list(table) != list(case.table):
             return None  # scikit-learn refuses other names, another order and another width
         try:
-            return answer_of(model, model[0].transform(found), found)
+            return answer_of(model, model[0].transform(actual), actual)
         except Exception as error:
             return error
 
@@ -214,12 +214,12 @@ def _file_trial(trial: Trial, case: Case, rng, folder: Path) -> None:
     def ask(table: dict, container: str) -> Any:
         try:
             if container in FRAMES:
-                found = frame_of(rng, table, container)
-                return None if found is None else answer_of(model, reading.rows(found), found)
-            found = source_of(rng, table, container, folder)
-            if found is None:
+                actual = frame_of(rng, table, container)
+                return None if actual is None else answer_of(model, reading.rows(actual), actual)
+            actual = source_of(rng, table, container, folder)
+            if actual is None:
                 return None
-            rows = tamis.open_rows(found[0], delimiter=found[1], schema=reading, target=False)
+            rows = tamis.open_rows(actual[0], delimiter=actual[1], schema=reading, target=False)
             chunks = list(rows)
             return joined([answer_of(model, chunk.X, chunk.X) for chunk in chunks])
         except Exception as error:
@@ -260,10 +260,10 @@ def answer_of(model: Any, rows: Any, X: Any) -> Answer:
     return Answer(scores, predictions.tolist(), np.asarray(sizes))
 
 
-def linear_or_none(trial: Trial, model: Any, names: Any) -> tuple[Any, Linear | None]:
+def linear_or_none(trial: Trial, model: Any, names: Any) -> tuple[Any, LinearModel | None]:
     """The model, and what its exports start from, where it has any."""
     try:
-        return model, linear_of(model)
+        return model, extract_linear(model)
     except Exception as error:
         trial.refused(error, names, "export")
         return model, None
@@ -359,7 +359,7 @@ def _alike(trial: Trial, case: Case, rng) -> None:
 
 
 # --------------------------------------------------------------------------- exports
-def _exports(trial: Trial, rng, model, linear: Linear, table: dict, answer: Answer) -> None:
+def _exports(trial: Trial, rng, model, linear: LinearModel, table: dict, answer: Answer) -> None:
     """Compare all exports with the answer to a table."""
     records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
     layout = layout_of(model)
@@ -380,12 +380,12 @@ def _exports(trial: Trial, rng, model, linear: Linear, table: dict, answer: Answ
         trial.counts[f"{form}: rows that it cannot hold"] += len(skipped)
         trial.counts[form] += 1
         if kept:
-            found = np.asarray(scores, dtype=float).reshape(len(records), -1)[kept]
+            actual = np.asarray(scores, dtype=float).reshape(len(records), -1)[kept]
             said = [predictions[k] for k in kept] if predictions is not None else None
-            trial.close(answer.of(kept), found, said, form)
+            trial.close(answer.of(kept), actual, said, form)
 
 
-def _may_refuse(form: str, linear: Linear, records: list, error: Exception) -> bool:
+def _may_refuse(form: str, linear: LinearModel, records: list, error: Exception) -> bool:
     """Whether the docs say that a form refuses such a model."""
     if form == "scorecard":
         return linear.outputs != 1
@@ -484,11 +484,11 @@ def by_scorecard(model, linear, layout, records):
     columns = {name: [record[name] for record in records] for name in records[0]}
     X = reader(columns)
     exported(model, "scorecard", X=columns if hasattr(model, "steps") else X)
-    card, units = made(linear, 10, X), written(linear)
+    card, units = choose_scorecard(linear, 10, X), display_columns(linear)
     raw_values = np.asarray(X[:, linear.columns].todense()) * units.spreads + units.centres
-    found = (raw_values @ (card.points / card.units) - card.threshold) / card.scale
+    actual = (raw_values @ (card.points / card.units) - card.threshold) / card.scale
     scores = X[:, linear.columns] @ linear.weights[:, 0] + linear.intercepts[0]
-    away, most = np.abs(found - scores), card.error.get("largest", card.error["bound"])
+    away, most = np.abs(actual - scores), card.error.get("largest", card.error["bound"])
     sizes = np.abs(raw_values) @ np.abs(card.points / card.units) + abs(card.threshold)
     good = away <= most * (1 + 1e-9) + 1e-9 * (sizes / card.scale + np.abs(scores) + 1e-3)
     if len(records) > 1 and not good.all():
@@ -522,7 +522,7 @@ def by_duckdb(model, linear, layout, records):
     return _by_query(_duckdb(), "duckdb", model, linear, layout, _with_gaps(records, linear))
 
 
-def _with_gaps(records: list, linear: Linear) -> list:
+def _with_gaps(records: list, linear: LinearModel) -> list:
     """The records with None for words that are gaps to the model."""
     words = linear.fields.gaps
     return [{k: None if is_gap(v, words) else v for k, v in row.items()} for row in records]
@@ -561,7 +561,7 @@ def _by_query(base, dialect: str, model, linear, layout, records):
     return scores, [row[at[0]] for row in rows] if at else None, skipped
 
 
-def _is_plain(record: dict, linear: Linear, layout) -> bool:
+def _is_plain(record: dict, linear: LinearModel, layout) -> bool:
     """Whether SQL may not say NULL of a record: no blank category, no date of another zone."""
     for column in layout.features:
         value = record[column.name]
@@ -609,13 +609,13 @@ def by_onnx(model, linear, layout, records):
     for given in session.get_inputs():
         column = [record[given.name] for record in records]
         if roles[given.name] == DATE:
-            found = []
+            actual = []
             for k, value in enumerate(column):
                 seconds = _clock(value, facts[given.name].facts["written"])
-                found.append(np.nan if seconds is None else seconds)
+                actual.append(np.nan if seconds is None else seconds)
                 if seconds is None:
                     skipped.add(k)
-            asked[given.name] = np.array(found, dtype=float)[:, None]
+            asked[given.name] = np.array(actual, dtype=float)[:, None]
         elif roles[given.name] == NUMBER:
             numbers = [_stored(value, True) for value in column]
             asked[given.name] = np.array(
@@ -634,9 +634,9 @@ def by_onnx(model, linear, layout, records):
                 [row + [""] * (width - len(row)) for row in tokens], dtype=object
             )
     names = [one.name for one in session.get_outputs()]
-    found = dict(zip(names, session.run(None, asked), strict=True))
-    predictions = found["predictions"].ravel().tolist() if "predictions" in found else None
-    return found["scores"], predictions, skipped
+    actual = dict(zip(names, session.run(None, asked), strict=True))
+    predictions = actual["predictions"].ravel().tolist() if "predictions" in actual else None
+    return actual["scores"], predictions, skipped
 
 
 def _clock(value: Any, way: str) -> float | None:

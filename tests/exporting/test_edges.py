@@ -14,13 +14,13 @@ from tamis.data.columns.date_parts import WEEKDAYS
 from tamis.data.columns.dates import DateEncoding
 from tamis.data.tables.layout import Column, Layout
 from tamis.exporting.export import exported
-from tamis.exporting.forms.onnx import onnx_of
-from tamis.exporting.forms.python import python_of
-from tamis.exporting.forms.scorecard import _meaning, _round, made
-from tamis.exporting.forms.sql import sql_of
-from tamis.exporting.inputs.encoders import _chosen, fills_all, of_keys
-from tamis.exporting.inputs.fields import LISTED, Field, Fields, fields_of_table
-from tamis.exporting.linear import IDENTITY, LOGISTIC, Linear, linear_of
+from tamis.exporting.forms.onnx import to_onnx
+from tamis.exporting.forms.python import to_python
+from tamis.exporting.forms.scorecard import _explain_points, _round_unit, choose_scorecard
+from tamis.exporting.forms.sql import to_sql
+from tamis.exporting.inputs.encoders import _selected_names, dict_vectoriser_fields, only_fills_gaps
+from tamis.exporting.inputs.fields import LISTED, Field, Fields, table_fields
+from tamis.exporting.linear import IDENTITY, LOGISTIC, LinearModel, extract_linear
 
 DAY = 86400.0
 
@@ -37,31 +37,31 @@ def handmade(weights, listed=(), **more):
         "classes": None,
         "labels": False,
         "link": IDENTITY,
-        "lines": None,
-        "spread": None,
+        "calibration": None,
+        "deviations": None,
         "reading": None,
         "fields": Fields(LISTED, list(listed), gaps=(), records=True),
     }
-    return Linear(**(given | more))
+    return LinearModel(**(given | more))
 
 
 def by_python(linear, records):
     alone = {}
-    exec(python_of(linear), alone)
+    exec(to_python(linear), alone)
     return [alone["score"](record) for record in records]
 
 
 def by_sql(linear, records):
     names = list(records[0])
     rows = [[record[name] for name in names] for record in records]
-    found = run_query(sql_of(linear), names, rows)
-    return list(found[next(name for name in found if name.startswith("tamis"))])
+    actual = run_query(to_sql(linear), names, rows)
+    return list(actual[next(name for name in actual if name.startswith("tamis"))])
 
 
 def by_onnx(linear, records):
     pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
-    session = runtime.InferenceSession(onnx_of(linear, "fields"))
+    session = runtime.InferenceSession(to_onnx(linear, "fields"))
     asked = {}
     for one in session.get_inputs():
         column = [record[one.name] for record in records]
@@ -87,7 +87,7 @@ def test_gaps_alone_are_read_as_their_column_is(form):
     facts = {"written": "ymd", "first": 0.0, "last": DAY, "parts": ["trend"]}
     columns = [Column("open", "number", True, facts={"as": "flags"})]
     columns.append(Column("when", "date", True, facts=facts))
-    fields = fields_of_table(Layout(columns, missing="indicator"), {1, 3})
+    fields = table_fields(Layout(columns, missing="indicator"), {1, 3})
     linear = handmade([0.0, 2.0, 0.0, 3.0], fields=fields)
     rows = [{"open": "False", "when": "1970-01-02"}, {"open": None, "when": None}]
     if form is by_onnx:
@@ -150,10 +150,10 @@ def test_single_tokens_leave_by_any_pattern():
 
 # --------------------------------------------------------------------------- what becomes a field
 def test_gaps_of_keys_and_texts_add_nothing():
-    found = of_keys(np.arange(2), ["age", "city=bonn"], "=")
-    assert [field.gap for field in found.listed] == [-1, -1]
+    actual = dict_vectoriser_fields(np.arange(2), ["age", "city=bonn"], "=")
+    assert [field.gap for field in actual.listed] == [-1, -1]
     texts = make_pipeline(CountVectorizer(), FTRLRegressor(random_state=0))
-    (field,) = linear_of(texts.fit(["ab cd", "ab ef"], [0.0, 1.0])).fields.listed
+    (field,) = extract_linear(texts.fit(["ab cd", "ab ef"], [0.0, 1.0])).fields.listed
     assert field.gap == -1
 
 
@@ -162,30 +162,38 @@ def test_a_number_that_is_known_by_its_gaps_has_no_column():
     table.fit({"age": [1.0, None, 3.0, 2.0], "size": [4.0, 5.0, None, 1.0]})
     layout = Layout.from_dict(table.layout_)
     gap = layout.places["size"] + layout.sizes["size"]
-    (field,) = fields_of_table(layout, {gap}).listed
+    (field,) = table_fields(layout, {gap}).listed
     assert (field.name, field.number, field.gap) == ("size", -1, gap)
 
 
 def test_a_slice_by_names_takes_the_last_one_too():
-    assert _chosen(slice("b", "c"), list("abcd")) == ["b", "c"]
-    assert _chosen(slice(None, "b"), list("abcd")) == ["a", "b"]
-    assert _chosen(slice(1, 3), list("abcd")) == ["b", "c"]
+    assert _selected_names(slice("b", "c"), list("abcd")) == ["b", "c"]
+    assert _selected_names(slice(None, "b"), list("abcd")) == ["a", "b"]
+    assert _selected_names(slice(1, 3), list("abcd")) == ["b", "c"]
 
 
 def test_imputers_of_other_values_than_gaps_are_none():
     X = np.array([[1.0, 2.0], [0.0, 3.0]])
-    assert fills_all(SimpleImputer().fit(X))
-    assert not fills_all(SimpleImputer(missing_values=0).fit(X))
-    assert fills_all(SimpleImputer(missing_values=None, strategy="most_frequent").fit([["a"]]))
+    assert only_fills_gaps(SimpleImputer().fit(X))
+    assert not only_fills_gaps(SimpleImputer(missing_values=0).fit(X))
+    assert only_fills_gaps(
+        SimpleImputer(missing_values=None, strategy="most_frequent").fit([["a"]])
+    )
 
 
 # --------------------------------------------------------------------------- cards
 def test_units_are_round():
-    assert _round(np.array([5.2, 0.021, 1.4, 88.0, 0.0])).tolist() == [5.0, 0.02, 1.0, 100.0, 1.0]
+    assert _round_unit(np.array([5.2, 0.021, 1.4, 88.0, 0.0])).tolist() == [
+        5.0,
+        0.02,
+        1.0,
+        100.0,
+        1.0,
+    ]
 
 
 def test_rows_that_say_nothing_leave_the_largest_card():
-    card = made(handmade([0.5, -2.0]), 10, np.ones((4, 2)))
+    card = choose_scorecard(handmade([0.5, -2.0]), 10, np.ones((4, 2)))
     assert card.points.tolist() == [2, -10]
     assert card.error["rank_correlation"] is None
 
@@ -193,18 +201,18 @@ def test_rows_that_say_nothing_leave_the_largest_card():
 def test_a_score_of_0_is_one_decision_and_stays_it():
     linear = handmade([1.0, -0.33], intercepts=np.zeros(1), classes=["no", "yes"], link=LOGISTIC)
     rows = np.array([[0.0, 0.0], [33.0, 100.0], [1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
-    card = made(linear, 3, rows)
+    card = choose_scorecard(linear, 3, rows)
     own, other = rows @ linear.weights[:, 0], rows @ (card.points / card.units)
     assert other[0] == own[0] == own[1] == 0.0
     assert card.error["changed"] == int(((own > 0) != (other - card.threshold > 0)).sum())
-    even = made(linear._replace(weights=np.array([[1.0], [-0.5]])), 2, rows[[0, 2, 3]])
+    even = choose_scorecard(linear._replace(weights=np.array([[1.0], [-0.5]])), 2, rows[[0, 2, 3]])
     assert even.error["changed"] == 0
 
 
 def test_even_odds_are_at_the_threshold():
     linear = handmade([1.0], classes=["no", "yes"], link=LOGISTIC)
-    card = made(linear, 10)
-    (line,) = (row for row in _meaning(linear, card) if row.endswith("| 50% |"))
+    card = choose_scorecard(linear, 10)
+    (line,) = (row for row in _explain_points(linear, card) if row.endswith("| 50% |"))
     assert float(line.split("|")[1]) == pytest.approx(card.threshold, abs=0.05)
 
 

@@ -31,16 +31,16 @@ def model():
 
 
 def test_a_row_is_a_sum(model):
-    found = model.explain(FRAME)
-    told = found[3]
+    actual = model.explain(FRAME)
+    told = actual[3]
     shares = dict(told.contributions)
     weights = dict(zip(FRAME.columns, model.coef_[0], strict=True))
     assert shares == pytest.approx({n: weights[n] * FRAME[n][3] for n in shares})
     assert told.label == "yes"
     assert told.score == model.decision_function(FRAME)[3]
     assert told.intercept == model.intercept_[0]
-    assert found.top(3, 2) == told.contributions[:2]
-    assert len(found) == len(list(found)) == 60
+    assert actual.top(3, 2) == told.contributions[:2]
+    assert len(actual) == len(list(actual)) == 60
 
 
 def test_live_says_the_same(model):
@@ -66,43 +66,43 @@ def test_the_first_of_two_classes_has_the_other_sign(model):
 
 
 def test_printed_forms(model):
-    found = model.explain(FRAME)
-    assert repr(found).startswith("row 0: ")
-    assert repr(found).endswith("and 55 rows more")
-    lines = found.table(0, n=2).splitlines()
+    actual = model.explain(FRAME)
+    assert repr(actual).startswith("row 0: ")
+    assert repr(actual).endswith("and 55 rows more")
+    lines = actual.table(0, n=2).splitlines()
     assert len(lines) == 5
     assert lines[2].startswith("(2 more)")
     assert lines[-1].startswith("score for yes")
-    shown = found._repr_html_()
+    shown = actual._repr_html_()
     assert "b&lt;i&gt;" in shown
     assert "<i>" not in shown
     assert "55 rows more" in shown
 
 
 def test_a_number_has_no_label():
-    found = FTRLRegressor(random_state=0).fit(X, X[:, 0]).explain(X[:1])
-    assert found.table().splitlines()[-1].startswith("score ")
-    assert " for " not in repr(found)
+    actual = FTRLRegressor(random_state=0).fit(X, X[:, 0]).explain(X[:1])
+    assert actual.table().splitlines()[-1].startswith("score ")
+    assert " for " not in repr(actual)
 
 
 def test_classes_are_chosen_by_their_label():
     y = np.array(["a", "b", "c"])[np.arange(60) % 3]
-    found = FTRLClassifier(random_state=0).fit(X, y).explain(X)
-    assert found.top(0, label="b") == found.row(0, "b").contributions[:10]
-    assert found.row(0, "b").score == found.score[0, 1]
-    assert found[0].score == found.score[0].max()
+    actual = FTRLClassifier(random_state=0).fit(X, y).explain(X)
+    assert actual.top(0, label="b") == actual.row(0, "b").contributions[:10]
+    assert actual.row(0, "b").score == actual.score[0, 1]
+    assert actual[0].score == actual.score[0].max()
     with pytest.raises(ValueError, match="label='z' is none of"):
-        found.top(0, label="z")
+        actual.top(0, label="z")
     with pytest.raises(IndexError, match=r"row 60 is outside 0\.\.59"):
-        found[60]
+        actual[60]
 
 
 def test_tasks_have_their_own_weights():
     task = np.array(["left", "right"])[np.arange(60) % 2]
     y = np.where(task == "left", X[:, 0], -X[:, 0]) > 0
     model = MultiTaskClassifier(alpha=0.05).fit(X, y, task)
-    found = model.explain(X, task)
-    total = found.contributions[0].sum(axis=1) + found.intercept[:, 0]
+    actual = model.explain(X, task)
+    total = actual.contributions[0].sum(axis=1) + actual.intercept[:, 0]
     assert total == pytest.approx(model.decision_function(X, task))
     with pytest.raises(ValueError, match="pass task"):
         model.explain(X)
@@ -112,30 +112,30 @@ def test_terms_of_a_metric():
     rows = np.random.default_rng(1).normal(size=(300, 8))
     y = (rows[:, 3] * rows[:, 5] > 0).astype(int)
     model = SDistClassifier(random_state=0).fit(rows, y)
-    found = model.explain(rows[:50])
-    assert found.names == model.get_term_names()
-    assert found.score == pytest.approx(model.decision_function(rows[:50]))
-    sizes = np.abs(found.contributions[0].toarray()).sum(axis=0)
-    assert {"x3", "x5"} & set(found.names[int(sizes.argmax())].split())
+    actual = model.explain(rows[:50])
+    assert actual.names == model.get_term_names()
+    assert actual.score == pytest.approx(model.decision_function(rows[:50]))
+    sizes = np.abs(actual.contributions[0].toarray()).sum(axis=0)
+    assert {"x3", "x5"} & set(actual.names[int(sizes.argmax())].split())
     votes = SDistClassifier(random_state=0, rule="knn").fit(rows, y).explain(rows[:5])
     assert votes.contributions[0].sum(axis=1) == pytest.approx(votes.score)
 
 
 def test_shares_of_kernels():
     model = GMKLClassifier(random_state=0).fit(X, Y)
-    found = model.explain(X)
-    assert set(found.names) >= set(model.selected_kernels_)
-    assert len(found.names) <= len(model.kernel_names_)
+    actual = model.explain(X)
+    assert set(actual.names) >= set(model.selected_kernels_)
+    assert len(actual.names) <= len(model.kernel_names_)
 
 
 def test_a_pipeline_is_explained_by_its_last_step():
     texts = ["good film", "bad film", "good play", "bad play"] * 20
     steps = make_pipeline(CountVectorizer(), FTRLClassifier(alpha=0.01, random_state=0))
     steps.fit(texts, ["good" in text for text in texts])
-    found = tamis.explain(steps, ["good good film"])
-    assert found.score == pytest.approx(steps.decision_function(["good good film"]))
-    assert found.top(0, 1)[0][0] == "good"
-    assert {"good", "bad"} <= set(found.names) <= {"good", "bad", "film", "play"}
+    actual = tamis.explain(steps, ["good good film"])
+    assert actual.score == pytest.approx(steps.decision_function(["good good film"]))
+    assert actual.top(0, 1)[0][0] == "good"
+    assert {"good", "bad"} <= set(actual.names) <= {"good", "bad", "film", "play"}
     hashed = make_pipeline(HashingVectorizer(n_features=64), FTRLClassifier(random_state=0))
     hashed.fit(texts, ["good" in text for text in texts])
     assert tamis.explain(hashed, texts[:1]).names[0].startswith("x")

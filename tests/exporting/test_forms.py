@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 import tamis
 from tamis import FTRLClassifier, FTRLRegressor, GMKLClassifier, MultiTaskClassifier
 from tamis.exporting.export import export, exported, form_of
-from tamis.exporting.forms.scorecard import made
-from tamis.exporting.linear import linear_of
+from tamis.exporting.forms.scorecard import choose_scorecard
+from tamis.exporting.linear import extract_linear
 
 RNG = np.random.default_rng(0)
 
@@ -38,14 +38,14 @@ CITIES = ["Paris", "L'Aquila", "1"]
 def records(gaps=True, n=200, seed=0):
     """Records of a table, with gaps or without."""
     rng = np.random.default_rng(seed)
-    found = []
+    actual = []
     for _ in range(n):
         age, weird, city = int(rng.integers(20, 60)), float(rng.normal()), CITIES[rng.integers(3)]
         score = (age - 40) / 10 + 2 * weird + 2 * (city == "L'Aquila")
         lost = gaps and rng.random() < 0.2
         record = [None if lost else age, weird, None if gaps and rng.random() < 0.2 else city]
-        found.append([*record, "yes" if score > 0 else "no"])
-    return found
+        actual.append([*record, "yes" if score > 0 else "no"])
+    return actual
 
 
 def table_model(folder, missing, **reading):
@@ -90,9 +90,9 @@ def test_sql_reads_gaps_as_the_file_was_read(missing, tmp_path):
         [model.predict_proba(c.X) for c in tamis.open_rows(path, schema=model.reading_)]
     )
     rows = records(missing != "error")
-    found = run_query(exported(model, "sql").decode(), HEAD, rows)
-    np.testing.assert_allclose(found["tamis_probability"], want[:, 1], rtol=0, atol=1e-12)
-    assert set(found["tamis_prediction"]) == {"yes", "no"}
+    actual = run_query(exported(model, "sql").decode(), HEAD, rows)
+    np.testing.assert_allclose(actual["tamis_probability"], want[:, 1], rtol=0, atol=1e-12)
+    assert set(actual["tamis_prediction"]) == {"yes", "no"}
     gaps = [[None, 1.0, "Paris", None], [40, 1.0, None, None], [None, 1.0, None, None]]
     lost = run_query(exported(model, "sql").decode(), HEAD, gaps)
     for name in ("tamis_score", "tamis_probability", "tamis_prediction"):
@@ -120,9 +120,9 @@ def test_sql_takes_no_gap_for_a_rare_word(tmp_path):
     tamis.train(model, tamis.open_rows(path, missing="zero", kinds=kinds), passes=5)
     chunks = tamis.open_rows(path, schema=model.reading_)
     want = np.concatenate([model.predict_proba(chunk.X)[:, 1] for chunk in chunks])
-    assert "city=rare" in linear_of(model).names
-    found = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
-    np.testing.assert_allclose(found["tamis_probability"], want, rtol=0, atol=1e-12)
+    assert "city=rare" in extract_linear(model).names
+    actual = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
+    np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "duckdb"])
@@ -141,8 +141,8 @@ def test_long_sums_are_not_deep():
     model = FTRLRegressor(alpha=0.0, random_state=0)
     X = RNG.normal(size=(50, 1500))
     model.fit(X, X[:, 0])
-    found = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(1500)], X.tolist())
-    np.testing.assert_allclose(found["tamis_score"], model.predict(X), rtol=1e-9, atol=1e-9)
+    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(1500)], X.tolist())
+    np.testing.assert_allclose(actual["tamis_score"], model.predict(X), rtol=1e-9, atol=1e-9)
 
 
 # --------------------------------------------------------------------------- hashed names
@@ -228,9 +228,9 @@ def test_a_scorecard_keeps_the_order_of_risks():
     X = np.column_stack(((RNG.random((500, 3)) < 0.5).astype(float), RNG.normal(0, 8000, 500)))
     y = X @ [1.0, -2.0, 0.5, 1 / 8000] + RNG.logistic(size=500) * 0.3 > 0
     model = FTRLClassifier(alpha=1e-4, random_state=0).fit(X / [1, 1, 1, 8000], y)
-    linear = linear_of(model)
+    linear = extract_linear(model)
     linear = linear._replace(weights=linear.weights / np.array([[1], [1], [1], [8000]]))
-    card = made(linear, 10, X)
+    card = choose_scorecard(linear, 10, X)
     assert card.units.tolist() == [1.0, 1.0, 1.0, 10000.0]
     assert card.points.dtype.kind == "i"
     assert 5 <= np.abs(card.points).max() <= 10
@@ -243,16 +243,16 @@ def test_a_scorecard_keeps_the_order_of_risks():
     assert ranks > 0.99
     assert card.error["changed"] == ((own > 0) != (other > 0)).sum()
     assert card.error["largest"] == pytest.approx(np.abs(own - other).max())
-    coarse = made(linear, 1, X)
+    coarse = choose_scorecard(linear, 1, X)
     assert coarse.error["rank_correlation"] < card.error["rank_correlation"]
 
 
 def test_a_scorecard_without_rows_states_a_bound():
     X = RNG.normal(size=(200, 4))
     model = FTRLClassifier(alpha=1e-4, random_state=0).fit(X, X[:, 0] + 0.3 * X[:, 1] > 0)
-    card = made(linear_of(model), 10)
+    card = choose_scorecard(extract_linear(model), 10)
     corners = RNG.choice([-1.0, 1.0], size=(200, len(card.points)))
-    away = corners @ (linear_of(model).weights[:, 0] - card.points / card.scale)
+    away = corners @ (extract_linear(model).weights[:, 0] - card.points / card.scale)
     assert np.abs(away).max() <= card.error["bound"] + 1e-12
     text = exported(model, "scorecard").decode()
     assert f"by at most {card.error['bound']:.3g}" in text
@@ -375,8 +375,8 @@ def test_labels_are_independent():
     got = [alone["predict_proba"](row) for row in X.tolist()]
     np.testing.assert_allclose(got, model.predict_proba(X), atol=1e-12)
     assert [alone["predict"](row) for row in X.tolist()] == model.predict(X).tolist()
-    found = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
-    assert list(found["tamis_prediction_1"]) == model.predict(X)[:, 1].tolist()
+    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
+    assert list(actual["tamis_prediction_1"]) == model.predict(X)[:, 1].tolist()
 
 
 def test_the_form_goes_by_the_suffix(tmp_path):

@@ -23,7 +23,7 @@ from tamis import (
     OnlineMultiTaskRegressor,
 )
 from tamis.exporting.export import exported
-from tamis.exporting.linear import linear_of
+from tamis.exporting.linear import extract_linear
 from tamis.numerics.numba import term
 from tamis.terms.losses import Poisson
 
@@ -58,8 +58,8 @@ def by_python(model, rows):
 
 
 def by_sql(model, rows):
-    found = run_query(exported(model, "sql").decode(), NAMES, rows.tolist())
-    means = [values for name, values in found.items() if name.startswith("tamis_prediction")]
+    actual = run_query(exported(model, "sql").decode(), NAMES, rows.tolist())
+    means = [values for name, values in actual.items() if name.startswith("tamis_prediction")]
     return np.column_stack(means)
 
 
@@ -67,7 +67,7 @@ def by_onnx(model, rows):
     pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
     session = runtime.InferenceSession(exported(model, "onnx", inputs="kept"))
-    kept = rows[:, linear_of(model).columns].astype(np.float32)
+    kept = rows[:, extract_linear(model).columns].astype(np.float32)
     return session.run(["predictions"], {"rows": kept})[0]
 
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 import tamis
 from tamis import FTRLClassifier, FTRLRegressor, Table
 from tamis.exporting.export import exported
-from tamis.exporting.forms.sql import sql_of
+from tamis.exporting.forms.sql import to_sql
 from tamis.exporting.inputs.fields import Field
 
 TABLES = 1000
@@ -76,8 +76,8 @@ def hostile_tables(seed=0):
             table[name][:2] = pool[:2]  # no column is empty
         classes = some(WORDS, rng.integers(2, 4))
         y = [*classes, *some(classes, 16 - len(classes), True)]
-        found = Table(kinds=dict(zip(names, kinds, strict=True)), missing="zero", rare=3)
-        steps = make_pipeline(found, FTRLClassifier(1e-5, max_iter=3, tol=None, random_state=0))
+        actual = Table(kinds=dict(zip(names, kinds, strict=True)), missing="zero", rare=3)
+        steps = make_pipeline(actual, FTRLClassifier(1e-5, max_iter=3, tol=None, random_state=0))
         yield steps.fit(table, y), table
 
 
@@ -94,14 +94,14 @@ def test_queries_of_hostile_tables_say_what_predict_says():
                 exported(model, "sql")
             continue
         query = exported(model, "sql").decode()
-        found = run_query(query, list(table), list(zip(*table.values(), strict=True)))
-        made = {name.casefold() for name in found if name not in table}
-        assert len(made) == len(found) - len(table)
+        actual = run_query(query, list(table), list(zip(*table.values(), strict=True)))
+        made = {name.casefold() for name in actual if name not in table}
+        assert len(made) == len(actual) - len(table)
         assert made.isdisjoint(name.casefold() for name in table)
-        told = next(name for name in found if name.endswith("_prediction") and name not in table)
-        assert list(found[told]) == model.predict(table).tolist(), query
+        told = next(name for name in actual if name.endswith("_prediction") and name not in table)
+        assert list(actual[told]) == model.predict(table).tolist(), query
         scores = model.decision_function(table).reshape(16, -1)
-        got = np.column_stack(list(found.values())[: scores.shape[1]])
+        got = np.column_stack(list(actual.values())[: scores.shape[1]])
         np.testing.assert_allclose(got, scores, rtol=1e-9, atol=1e-9)
 
 
@@ -141,8 +141,8 @@ def test_duckdb_says_the_same_of_hostile_tables(dialect):
         base.execute(f'CREATE TABLE "rows" ({", ".join(columns)})')
         rows = list(zip(*table.values(), strict=True))
         base.executemany(f'INSERT INTO "rows" VALUES ({", ".join("?" * len(table))})', rows)
-        found = base.execute(exported(model, "sql", dialect=dialect).decode()).fetchall()
-        assert [row[-1] for row in found] == model.predict(table).tolist()
+        actual = base.execute(exported(model, "sql", dialect=dialect).decode()).fetchall()
+        assert [row[-1] for row in actual] == model.predict(table).tolist()
 
 
 # --------------------------------------------------------------------------- columns not known
@@ -150,8 +150,8 @@ def test_a_column_that_nobody_knows_of_is_not_taken_for_a_score():
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = FTRLClassifier(random_state=0).fit(X, X[:, 0] > 0)
     rows = [[*row, -score] for row, score in zip(X, model.decision_function(X), strict=True)]
-    found = run_query(exported(model, "sql").decode(), ["x0", "x1", "Tamis_Score"], rows)
-    assert [bool(one) for one in found["tamis_prediction"]] == model.predict(X).tolist()
+    actual = run_query(exported(model, "sql").decode(), ["x0", "x1", "Tamis_Score"], rows)
+    assert [bool(one) for one in actual["tamis_prediction"]] == model.predict(X).tolist()
 
 
 def test_a_column_may_take_small_letters_for_capitals():
@@ -212,8 +212,8 @@ def test_blanks_are_gaps_as_they_are_in_the_file(tmp_path):
         chunks = tamis.open_rows(path, schema=model.reading_)
         want = np.concatenate([model.decision_function(chunk.X) for chunk in chunks])
         rows = [line.split(",") for line in lines[1:]]
-        found = run_query(exported(model, "sql").decode(), lines[0].split(","), rows)
-        np.testing.assert_allclose(found["tamis_score"], want, rtol=0, atol=1e-12)
+        actual = run_query(exported(model, "sql").decode(), lines[0].split(","), rows)
+        np.testing.assert_allclose(actual["tamis_score"], want, rtol=0, atol=1e-12)
 
 
 def test_levels_that_other_files_take_for_gaps_are_levels(tmp_path):
@@ -224,8 +224,8 @@ def test_levels_that_other_files_take_for_gaps_are_levels(tmp_path):
     source = tamis.open_rows(tmp_path / "train.parquet", missing="indicator")
     tamis.train(model, source, passes=5, progress=False)
     rows = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-    found = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
-    assert list(found["tamis_prediction"]) == [row[1] for row in rows]
+    actual = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
+    assert list(actual["tamis_prediction"]) == [row[1] for row in rows]
     alone = {}
     exec(exported(model, "python"), alone)
     assert [alone["predict"]({"city": row[0]}) for row in rows] == [row[1] for row in rows]
@@ -236,9 +236,9 @@ def test_what_predict_refuses_as_a_number_has_no_score(value):
     model = make_pipeline(Table(missing="zero"), FTRLRegressor(random_state=0))
     model.fit({"size": [1.0, 2.0, 4.0]}, [1.0, 2.0, 4.0])
     query = exported(model, "sql").decode()
-    found = run_query(query, ["size"], [[value], [1e30], ["2.5"]])["tamis_score"]
-    assert found[0] is None
-    np.testing.assert_allclose(found[1:], model.predict({"size": [1e30, 2.5]}))
+    actual = run_query(query, ["size"], [[value], [1e30], ["2.5"]])["tamis_score"]
+    assert actual[0] is None
+    np.testing.assert_allclose(actual[1:], model.predict({"size": [1e30, 2.5]}))
     alone = {}
     exec(exported(model, "python"), alone)
     with pytest.raises(ValueError, match=r"number|float"):
@@ -248,13 +248,13 @@ def test_what_predict_refuses_as_a_number_has_no_score(value):
 def test_labels_and_classes_of_a_refused_row_are_missing():
     X = np.random.default_rng(0).normal(size=(60, 3))
     labels = FTRLClassifier(random_state=0).fit(X, (X > 0).astype(int))
-    found = run_query(exported(labels, "sql").decode(), ["x0", "x1", "x2"], [[None] * 3])
-    assert [found[f"tamis_prediction_{k}"] for k in range(3)] == [(None,)] * 3
+    actual = run_query(exported(labels, "sql").decode(), ["x0", "x1", "x2"], [[None] * 3])
+    assert [actual[f"tamis_prediction_{k}"] for k in range(3)] == [(None,)] * 3
 
 
 def test_a_column_of_rare_words_alone():
     linear = handmade([2.0], [Field("city", words={}, rest=0, gap=-1)])
-    assert run_query(sql_of(linear), ["city"], [["ulm"], [None]])["tamis_score"] == (2.5, 0.5)
+    assert run_query(to_sql(linear), ["city"], [["ulm"], [None]])["tamis_score"] == (2.5, 0.5)
 
 
 # --------------------------------------------------------------------------- Markdown

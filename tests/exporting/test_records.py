@@ -32,7 +32,7 @@ import tamis
 from tamis import FTRLClassifier, SieveClassifier
 from tamis.exporting.export import exported
 from tamis.exporting.forms.standalone import _murmur
-from tamis.exporting.linear import linear_of
+from tamis.exporting.linear import extract_linear
 
 RNG = np.random.default_rng(0)
 
@@ -88,8 +88,8 @@ def test_dates_are_read_as_they_are_written(way):
     same(model, rows_of(odd), odd)
     want = model.predict_proba(table)[:, 1]
     rows = [list(row.values()) for row in rows_of(table)]
-    found = run_query(exported(model, "sql").decode(), list(table), rows)
-    np.testing.assert_allclose(found["tamis_probability"], want, rtol=0, atol=1e-12)
+    actual = run_query(exported(model, "sql").decode(), list(table), rows)
+    np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
 
 
 def test_sql_says_nothing_of_what_is_no_date():
@@ -98,11 +98,11 @@ def test_sql_says_nothing_of_what_is_no_date():
     model = fitted(table, y, missing="zero")
     query = exported(model, "sql").decode()
     known = ["1950-03-04 10:00:00", "1950-03-04T10:00:00Z", "1950-03-04 10:00:00+00:00", None]
-    found = run_query(query, ["when"], [[word] for word in known])["tamis_probability"]
-    np.testing.assert_allclose(found, model.predict_proba({"when": known})[:, 1], atol=1e-12)
+    actual = run_query(query, ["when"], [[word] for word in known])["tamis_probability"]
+    np.testing.assert_allclose(actual, model.predict_proba({"when": known})[:, 1], atol=1e-12)
     lost = ["soon", "now", "12:00", 2440587.5, "1950-02-30", "1950-03-04 10:00+02:00", "1950-3-4"]
-    found = run_query(query, ["when"], [[word] for word in lost])
-    assert found["tamis_prediction"] == (None,) * len(lost)
+    actual = run_query(query, ["when"], [[word] for word in lost])
+    assert actual["tamis_prediction"] == (None,) * len(lost)
 
 
 def test_a_model_of_a_file_reads_records_of_it(tmp_path):
@@ -159,8 +159,8 @@ def test_decimal_commas_and_truth_are_numbers(tmp_path):
     np.testing.assert_allclose([alone["predict_proba"](r) for r in asked], want, atol=1e-12)
     rows = [[k / 10, k % 2 == 0, None] for k in range(60)]
     query = exported(model, "sql").decode()
-    found = run_query(query, ["size", "flag", "y"], rows)
-    np.testing.assert_allclose(found["tamis_probability"], want[:, 1], atol=1e-12)
+    actual = run_query(query, ["size", "flag", "y"], rows)
+    np.testing.assert_allclose(actual["tamis_probability"], want[:, 1], atol=1e-12)
     assert run_query(query, ["size", "flag"], [["1,5", 1]])["tamis_score"] == (None,)
 
 
@@ -218,11 +218,11 @@ def test_dicts_go_by_their_keys():
     same(model, asked, asked)
     plain = [{key: row[key] for key in ("age", "city")} for row in rows]
     model = make_pipeline(DictVectorizer(), FTRLClassifier(1e-4, random_state=0)).fit(plain, y)
-    found = run_query(
+    actual = run_query(
         exported(model, "sql").decode(), ["age", "city"], [list(r.values()) for r in plain]
     )
     want = model.predict_proba(plain)[:, 1]
-    np.testing.assert_allclose(found["tamis_probability"], want, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +248,10 @@ def test_categories_go_as_they_were_encoded(settings):
         rows += [["Paris", 1], ["Bonn", 99]]
         X = np.array(rows, dtype=object)
     same(model, [dict(zip(["x0", "x1"], row, strict=True)) for row in rows], X)
-    found = run_query(exported(model, "sql").decode(), ["x0", "x1"], rows)
-    np.testing.assert_allclose(found["tamis_probability"], model.predict_proba(X)[:, 1], atol=1e-12)
+    actual = run_query(exported(model, "sql").decode(), ["x0", "x1"], rows)
+    np.testing.assert_allclose(
+        actual["tamis_probability"], model.predict_proba(X)[:, 1], atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -271,11 +273,11 @@ def test_scalers_are_folded_into_the_weights(scaler):
     X[:, 1] += y
     model = make_pipeline(SelectKBest(k=3), scaler, FTRLClassifier(1e-4, random_state=0)).fit(X, y)
     same(model, X.tolist(), X)
-    found = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
+    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
     for label in range(3):
-        got = found[f"tamis_probability_{label}"]
+        got = actual[f"tamis_probability_{label}"]
         np.testing.assert_allclose(got, model.predict_proba(X)[:, label], rtol=0, atol=1e-12)
-    assert linear_of(model).n_features == 4
+    assert extract_linear(model).n_features == 4
 
 
 @pytest.mark.parametrize("settings", [{}, {"drop": "first"}, {"min_frequency": 20}], ids=str)
@@ -301,8 +303,10 @@ def test_gaps_of_all_columns_are_filled():
     same(model, X.tolist(), X)
     same(model, [{f"x{k}": v for k, v in enumerate(row)} for row in X.tolist()], X)
     rows = [[None if v != v else v for v in row] for row in X.tolist()]
-    found = run_query(exported(model, "sql").decode(), ["x0", "x1", "x2"], rows)
-    np.testing.assert_allclose(found["tamis_probability"], model.predict_proba(X)[:, 1], atol=1e-12)
+    actual = run_query(exported(model, "sql").decode(), ["x0", "x1", "x2"], rows)
+    np.testing.assert_allclose(
+        actual["tamis_probability"], model.predict_proba(X)[:, 1], atol=1e-12
+    )
     marked = make_pipeline(SimpleImputer(add_indicator=True), FTRLClassifier(random_state=0))
     with pytest.raises(TypeError, match="a SimpleImputer cannot be exported"):
         exported(marked.fit(X, y), "json")
@@ -312,9 +316,9 @@ def test_spreads_are_those_of_the_columns_before_the_scaler():
     X = RNG.normal(size=(200, 5)) * [1.0, 10.0, 100.0, 5.0, 0.1]
     y = X[:, 0] + X[:, 1] / 10 > 0
     model = make_pipeline(StandardScaler(), SieveClassifier(random_state=0)).fit(X, y)
-    linear = linear_of(model)
+    linear = extract_linear(model)
     assert {0, 1} <= set(linear.columns.tolist())
-    np.testing.assert_allclose(linear.spread, X.std(axis=0)[linear.columns], rtol=0.05)
+    np.testing.assert_allclose(linear.deviations, X.std(axis=0)[linear.columns], rtol=0.05)
 
 
 def frame_of(gaps):
@@ -359,9 +363,9 @@ def test_parts_of_a_frame_are_columns_of_sql():
     model = make_pipeline(parts, FTRLClassifier(1e-5, random_state=0)).fit(frame, y)
     records = frame.astype(object).where(frame.notna(), None)
     same(model, records.to_dict("records"), frame)
-    found = run_query(exported(model, "sql").decode(), list(frame), records.to_numpy().tolist())
+    actual = run_query(exported(model, "sql").decode(), list(frame), records.to_numpy().tolist())
     want = model.predict_proba(frame)[:, 1]
-    np.testing.assert_allclose(found["tamis_probability"], want, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
     twice = ColumnTransformer([("n", numbers, ["age"]), ("m", MaxAbsScaler(), ["age"])])
     whole = frame.assign(age=frame["size"])
     model = make_pipeline(twice, FTRLClassifier(0.0, random_state=0)).fit(whole, y)

@@ -14,9 +14,9 @@ from tamis.selection.error_bounds import (
     concave_tail,
     effective_threshold,
     false_selections,
-    largest_runs,
-    least_threshold,
-    settle_promises,
+    max_features_per_run,
+    min_threshold,
+    resolve_error_control,
 )
 
 
@@ -37,16 +37,18 @@ def test_closed_forms():
 )
 def test_the_unimodal_bound_begins_where_theorem_2_says(share, begin):
     """The lesser of two thresholds; 50 pairs, so that 1/100 is one step of the grid."""
-    below, above = (f(begin * 100) / 100 for f in (math.floor, math.ceil))
-    plain = false_selections(1000 * share, 1000, below, 50)
-    assert false_selections(1000 * share, 1000, below, 50, "unimodal") == plain
-    wanted = 1000 * share**2 * 0.5 / (2 * above - 1 - 0.01)
-    assert false_selections(1000 * share, 1000, above, 50, "unimodal") == pytest.approx(
-        min(wanted, false_selections(1000 * share, 1000, above, 50))
+    lower, upper = (f(begin * 100) / 100 for f in (math.floor, math.ceil))
+    without_assumption = false_selections(1000 * share, 1000, lower, 50)
+    assert false_selections(1000 * share, 1000, lower, 50, "unimodal") == without_assumption
+    expected = 1000 * share**2 * 0.5 / (2 * upper - 1 - 0.01)
+    assert false_selections(1000 * share, 1000, upper, 50, "unimodal") == pytest.approx(
+        min(expected, false_selections(1000 * share, 1000, upper, 50))
     )
-    assert error_bounds._unimodal(share, above, 50) == pytest.approx(0.5 / (2 * above - 1 - 0.01))
-    assert error_bounds._unimodal(0.58, 1.0, 50) == math.inf  # more than 1 / sqrt(3)
-    assert error_bounds._unimodal(0.57, 1.0, 50) < math.inf
+    assert error_bounds._unimodal_factor(share, upper, 50) == pytest.approx(
+        0.5 / (2 * upper - 1 - 0.01)
+    )
+    assert error_bounds._unimodal_factor(0.58, 1.0, 50) == math.inf  # more than 1 / sqrt(3)
+    assert error_bounds._unimodal_factor(0.57, 1.0, 50) < math.inf
 
 
 @pytest.mark.parametrize("power", [-0.5, -0.25])
@@ -84,11 +86,11 @@ def test_more_assumed_is_a_smaller_bound_and_more_kept_a_larger():
         )
         assert none > unimodal > concave > 0.0
     for assumption in ASSUMPTIONS:
-        found = [false_selections(q, 500, 0.8, 30, assumption) for q in range(1, 120, 7)]
-        assert (np.diff(found) > 0).all()
+        actual = [false_selections(q, 500, 0.8, 30, assumption) for q in range(1, 120, 7)]
+        assert (np.diff(actual) > 0).all()
 
 
-def masses(power, steps, random):
+def random_mass(power, steps, random):
     """A random power-concave mass on 0..steps: its power is convex where it is positive."""
     last = random.integers(1, steps + 1)
     rises = np.sort(random.standard_cauchy(last)) * random.choice([0.1, 1.0, 10.0])
@@ -104,7 +106,7 @@ def test_no_concave_mass_has_a_heavier_tail(power):
     random = np.random.default_rng(0)
     steps = 10
     for _ in range(400):
-        mass = masses(power, steps, random)
+        mass = random_mass(power, steps, random)
         mean = (mass * np.arange(steps + 1)).sum() / steps
         for count in (5, 8, 10):
             assert mass[count:].sum() <= concave_tail(mean, count, steps, power) + 1e-9
@@ -118,20 +120,20 @@ def test_the_heaviest_tail_is_reached():
     for cut in (12, 16, 20):
         mass = np.where(at <= cut, (0.5 + at) ** -2.0, 0.0)
         mass /= mass.sum()
-        found = concave_tail((mass * at).sum() / 20, 12, 20, -0.5)
-        assert mass[12:].sum() * (1 - 1e-9) <= found <= 1.7 * mass[12:].sum() + 0.01
+        actual = concave_tail((mass * at).sum() / 20, 12, 20, -0.5)
+        assert mass[12:].sum() * (1 - 1e-9) <= actual <= 1.7 * mass[12:].sum() + 0.01
     assert concave_tail(0.4, 5, 20, -0.5) == 1.0  # nothing is known below twice the mean
 
 
 @pytest.mark.parametrize("assumption", ASSUMPTIONS)
 def test_solutions_keep_the_promise_and_no_larger_one_does(assumption):
-    q = largest_runs(1.0, 800, 0.75, 50, assumption)
+    q = max_features_per_run(1.0, 800, 0.75, 50, assumption)
     assert (
         false_selections(q, 800, 0.75, 50, assumption)
         <= 1.0
         < false_selections(q + 1, 800, 0.75, 50, assumption)
     )
-    threshold = least_threshold(1.0, 800, 20, 50, assumption)
+    threshold = min_threshold(1.0, 800, 20, 50, assumption)
     assert false_selections(20, 800, threshold, 50, assumption) <= 1.0
     assert (
         threshold == pytest.approx(0.51)
@@ -140,19 +142,22 @@ def test_solutions_keep_the_promise_and_no_larger_one_does(assumption):
 
 
 def test_any_two_promises_give_the_third():
-    assert settle_promises(0.9, 12, None, 500, 50, "none") == (0.9, 12)
-    assert settle_promises(0.9, None, 2.0, 500, 50, "none") == (0.9, 28)  # sqrt(2 * 0.8 * 500)
+    assert resolve_error_control(0.9, 12, None, 500, 50, "none") == (0.9, 12)
+    assert resolve_error_control(0.9, None, 2.0, 500, 50, "none") == (
+        0.9,
+        28,
+    )  # sqrt(2 * 0.8 * 500)
     # 144 / 500 = 0.288 = 2 pi - 1.
-    assert settle_promises(None, 12, 1.0, 500, 50, "none") == (pytest.approx(0.65), 12)
-    assert settle_promises(None, None, None, 500, 50, "none") == (0.75, 15)
-    assert settle_promises(0.6, None, None, 500, 50, "none") == (0.6, None)
-    assert settle_promises(None, 900, None, 500, 50, "none") == (0.75, 500)
+    assert resolve_error_control(None, 12, 1.0, 500, 50, "none") == (pytest.approx(0.65), 12)
+    assert resolve_error_control(None, None, None, 500, 50, "none") == (0.75, 15)
+    assert resolve_error_control(0.6, None, None, 500, 50, "none") == (0.6, None)
+    assert resolve_error_control(None, 900, None, 500, 50, "none") == (0.75, 500)
     with pytest.raises(ValueError, match="give at most two"):
-        settle_promises(0.6, 5, 1.0, 500, 50, "none")
+        resolve_error_control(0.6, 5, 1.0, 500, 50, "none")
     with pytest.raises(ValueError, match="n_selected may be 22 at most"):
-        settle_promises(None, 100, 1.0, 500, 50, "none")
+        resolve_error_control(None, 100, 1.0, 500, 50, "none")
     with pytest.warns(UserWarning, match=r"3 features .*0.1"):
-        assert settle_promises(None, None, 0.1, 3, 50, "none") == (0.75, 1)
+        assert resolve_error_control(None, None, 0.1, 3, 50, "none") == (0.75, 1)
 
 
 def test_thresholds_lie_on_the_grid_of_frequencies():

@@ -9,7 +9,7 @@ from sklearn.linear_model import Lasso
 
 from tamis import StabilitySelector
 
-REPEATS, ROWS, WIDTH, PLANTED = 25, 80, 120, 4
+MAX_DUPLICATE_FRACTION, ROWS, WIDTH, PLANTED = 25, 80, 120, 4
 
 
 class Blind(RegressorMixin, BaseEstimator):
@@ -40,7 +40,7 @@ def test_false_selections_stay_below_the_bound(threshold, assumption):
     is allowed for.
     """
     false, true, bounds = [], [], []
-    for seed in range(REPEATS):
+    for seed in range(MAX_DUPLICATE_FRACTION):
         X, y = problem(seed)
         selector = StabilitySelector(
             Lasso(),
@@ -56,7 +56,7 @@ def test_false_selections_stay_below_the_bound(threshold, assumption):
         true.append((selector.support_ < PLANTED).sum())
         bounds.append(selector.expected_false_selections_)
     assert max(bounds) <= 1.0
-    assert np.mean(false) <= np.mean(bounds) + 2 * np.std(false) / np.sqrt(REPEATS)
+    assert np.mean(false) <= np.mean(bounds) + 2 * np.std(false) / np.sqrt(MAX_DUPLICATE_FRACTION)
     assert np.mean(true) > 1.0  # a selector that keeps nothing is no use
 
 
@@ -67,8 +67,8 @@ def test_blind_drawing_in_pairs_is_the_equality():
         StabilitySelector(Blind(), threshold=1.0, n_selected=6, n_pairs=1, random_state=seed)
         for seed in range(400)
     )
-    found = [len(selector.fit(X, y).support_) for selector in selectors]
+    actual = [len(selector.fit(X, y).support_) for selector in selectors]
     assert StabilitySelector(Blind(), threshold=1.0, n_selected=6, n_pairs=1).fit(
         X, y
     ).expected_false_selections_ == pytest.approx(0.3)
-    assert np.mean(found) == pytest.approx(0.3, abs=0.09)
+    assert np.mean(actual) == pytest.approx(0.3, abs=0.09)

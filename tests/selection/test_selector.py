@@ -22,12 +22,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamis import FOBOSClassifier, FTRLClassifier, RDAClassifier, RDARegressor, StabilitySelector
 from tamis.base.splits import complementary_halves
 from tamis.datasets import make_text
-from tamis.selection.half_samples import strongest
+from tamis.selection.half_samples import strongest_penalty
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 40))
-NUMBERS = X[:, :3] @ [3.0, -2.0, 2.0] + 0.5 * RANDOM.normal(size=120)
-CLASSES = (NUMBERS > 0).astype(int)
+REGRESSION_GRID = X[:, :3] @ [3.0, -2.0, 2.0] + 0.5 * RANDOM.normal(size=120)
+CLASSES = (REGRESSION_GRID > 0).astype(int)
 FAST = RDAClassifier(max_iter=3, tol=None)
 
 
@@ -64,40 +64,42 @@ def test_planted_features_are_found(estimator):
 
 
 def test_regression_and_several_outputs():
-    for y in (NUMBERS, np.c_[NUMBERS, -X[:, 3]]):
+    for y in (REGRESSION_GRID, np.c_[REGRESSION_GRID, -X[:, 3]]):
         selector = quick(RDARegressor(max_iter=5, tol=None), n_selected=5).fit(X, y)
         assert {0, 1, 2} <= set(selector.support_)
     assert 3 in selector.support_
 
 
 def test_several_classes_are_a_union():
-    y = np.where(X[:, 5] > 0.7, "c", np.where(NUMBERS > 0, "b", "a"))
+    y = np.where(X[:, 5] > 0.7, "c", np.where(REGRESSION_GRID > 0, "b", "a"))
     selector = quick(RDAClassifier(max_iter=5, tol=None), n_selected=6, threshold=0.6).fit(X, y)
     assert {0, 5} <= set(selector.support_)
 
 
 def test_frequencies_are_those_of_the_runs_counted_by_hand():
-    selector = quick(Lasso(), n_selected=4, param_values=[0.5, 0.1], threshold=0.7).fit(X, NUMBERS)
-    shares = np.rint(selector.selection_probability_ * 10)
-    assert selector.selection_probability_ * 10 == pytest.approx(shares)
-    assert shares.sum() <= 40
+    selector = quick(Lasso(), n_selected=4, param_values=[0.5, 0.1], threshold=0.7).fit(
+        X, REGRESSION_GRID
+    )
+    frequencies = np.rint(selector.selection_probability_ * 10)
+    assert selector.selection_probability_ * 10 == pytest.approx(frequencies)
+    assert frequencies.sum() <= 40
     base = int(check_random_state(0).randint(2**31 - 1))
     counts = np.zeros(40)
     for pair in range(5):
         for rows in complementary_halves(120, None, np.random.SeedSequence((base, pair))):
-            first = np.flatnonzero(Lasso(0.5).fit(X[rows], NUMBERS[rows]).coef_)
-            weights = np.abs(Lasso(0.1).fit(X[rows], NUMBERS[rows]).coef_)
+            first = np.flatnonzero(Lasso(0.5).fit(X[rows], REGRESSION_GRID[rows]).coef_)
+            weights = np.abs(Lasso(0.1).fit(X[rows], REGRESSION_GRID[rows]).coef_)
             weights[first] = 0.0
             counts[first] += 1
             assert len(first) <= 4
-            room = min(4 - len(first), np.count_nonzero(weights))
-            counts[np.argsort(-weights)[:room]] += 1
-    assert np.array_equal(shares, counts)
+            capacity = min(4 - len(first), np.count_nonzero(weights))
+            counts[np.argsort(-weights)[:capacity]] += 1
+    assert np.array_equal(frequencies, counts)
     assert np.array_equal(selector.support_, np.flatnonzero(counts >= 7))
 
 
 def test_the_path_of_frequencies_rises_to_the_selection_probability():
-    selector = quick(Lasso(), n_selected=12, param_values=8).fit(X, NUMBERS)
+    selector = quick(Lasso(), n_selected=12, param_values=8).fit(X, REGRESSION_GRID)
     path = selector.stability_path_.toarray()
     assert path.shape == (8, 40)
     assert (np.diff(path, axis=0) >= 0).all()
@@ -109,7 +111,7 @@ def test_the_path_of_frequencies_rises_to_the_selection_probability():
 
 
 def test_without_a_limit_q_is_the_mean_number_that_came_in():
-    selector = quick(Lasso(), threshold=0.8, param_values=[0.3, 0.1]).fit(X, NUMBERS)
+    selector = quick(Lasso(), threshold=0.8, param_values=[0.3, 0.1]).fit(X, REGRESSION_GRID)
     assert selector.n_selected_ == pytest.approx(selector.selection_probability_.sum())
     assert selector.expected_false_selections_ == pytest.approx(
         selector.n_selected_**2 / (0.6 * 40)
@@ -117,7 +119,9 @@ def test_without_a_limit_q_is_the_mean_number_that_came_in():
 
 
 def test_independent_halves():
-    selector = quick(Lasso(), complementary=False, threshold=0.8, n_selected=4).fit(X, NUMBERS)
+    selector = quick(Lasso(), complementary=False, threshold=0.8, n_selected=4).fit(
+        X, REGRESSION_GRID
+    )
     assert np.allclose(
         selector.selection_probability_ * 10, np.rint(selector.selection_probability_ * 10)
     )
@@ -132,23 +136,23 @@ def test_selectors_without_weights_and_models_without_a_path():
     assert 0 in selector.support_
     crowded = quick(SelectKBest(k=8), n_selected=3, threshold=0.6).fit(X, CLASSES)
     assert len(crowded.support_) == 0  # nothing to rank eight by: none comes in
-    dense = quick(LinearRegression(), n_selected=3, threshold=0.6).fit(X, NUMBERS)
+    dense = quick(LinearRegression(), n_selected=3, threshold=0.6).fit(X, REGRESSION_GRID)
     assert set(dense.support_) == {0, 1, 2}  # the largest weights
 
 
 def test_pipelines():
     piped = make_pipeline(MaxAbsScaler(), Lasso())
-    selector = quick(piped, n_selected=3).fit(X, NUMBERS)
+    selector = quick(piped, n_selected=3).fit(X, REGRESSION_GRID)
     assert selector.param_name_ == "lasso__alpha"
     assert set(selector.support_) == {0, 1, 2}
 
 
 def test_the_automatic_path_begins_where_the_first_feature_comes_in():
-    top = strongest(Lasso(), "alpha", X, NUMBERS)
-    assert not Lasso(1.001 * top).fit(X, NUMBERS).coef_.any()
-    assert Lasso(0.98 * top).fit(X, NUMBERS).coef_.any()
+    top = strongest_penalty(Lasso(), "alpha", X, REGRESSION_GRID)
+    assert not Lasso(1.001 * top).fit(X, REGRESSION_GRID).coef_.any()
+    assert Lasso(0.98 * top).fit(X, REGRESSION_GRID).coef_.any()
     machine = LinearSVC(penalty="l1", dual=False, tol=1e-8)
-    least = strongest(machine, "C", X, CLASSES)
+    least = strongest_penalty(machine, "C", X, CLASSES)
     assert not machine.set_params(C=0.99 * least).fit(X, CLASSES).coef_.any()
     assert machine.set_params(C=1.05 * least).fit(X, CLASSES).coef_.any()
 
@@ -173,10 +177,10 @@ def test_jobs_backends_and_memory_layout_do_not_change_it():
 
 
 def test_the_estimators_own_seed_is_replaced_and_the_estimator_left_alone():
-    given = RDAClassifier(max_iter=3, tol=None, random_state=7)
-    same(quick(given).fit(X, CLASSES), quick(FAST).fit(X, CLASSES))
-    assert given.random_state == 7
-    assert not hasattr(given, "coef_")
+    estimator = RDAClassifier(max_iter=3, tol=None, random_state=7)
+    same(quick(estimator).fit(X, CLASSES), quick(FAST).fit(X, CLASSES))
+    assert estimator.random_state == 7
+    assert not hasattr(estimator, "coef_")
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array])
@@ -185,10 +189,10 @@ def test_sparse_rows_are_the_same_and_stay_sparse(kind, monkeypatch):
     dense = quick().fit(rows.toarray(), y)
     for cls in (sp.csr_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array):
         monkeypatch.setattr(cls, "toarray", refuse_large(cls.toarray))
-    found = quick().fit(kind(rows), y)
-    same(dense, found)
-    assert sp.issparse(found.transform(kind(rows)))
-    assert set(found.support_) <= set(planted)
+    actual = quick().fit(kind(rows), y)
+    same(dense, actual)
+    assert sp.issparse(actual.transform(kind(rows)))
+    assert set(actual.support_) <= set(planted)
 
 
 def refuse_large(toarray):
@@ -203,7 +207,7 @@ def refuse_large(toarray):
 def test_names_and_output_formats():
     names = [f"word {k}" for k in range(40)]
     frame = pd.DataFrame(X, columns=names)
-    selector = quick(Lasso(), n_selected=3).fit(frame, NUMBERS)
+    selector = quick(Lasso(), n_selected=3).fit(frame, REGRESSION_GRID)
     assert selector.get_feature_names_out().tolist() == ["word 0", "word 1", "word 2"]
     out = selector.set_output(transform="pandas").transform(frame)
     assert list(out.columns) == ["word 0", "word 1", "word 2"]
@@ -211,7 +215,7 @@ def test_names_and_output_formats():
     assert (
         quick(Lasso(), n_selected=3)
         .set_output(transform="polars")
-        .fit(polars, NUMBERS)
+        .fit(polars, REGRESSION_GRID)
         .transform(polars)
         .columns
         == out.columns.tolist()
@@ -226,9 +230,9 @@ def test_an_empty_selection_is_told():
 
 
 def test_unfinished_fits_are_told_once():
-    with pytest.warns(ConvergenceWarning, match=r"StabilitySelector .*passes") as told:
+    with pytest.warns(ConvergenceWarning, match=r"StabilitySelector .*passes") as warned:
         quick(RDAClassifier(max_iter=2)).fit(X, CLASSES)
-    assert len(told) == 1
+    assert len(warned) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # Empty fits at the strong end are as they should be.

@@ -45,30 +45,30 @@ def interval_by_loops(function, Z, quantile):
     pairs = list(itertools.combinations(range(M), 2))
     overlaps = [Z[i] @ Z[j].astype(float) / (d * Z.mean() * (1 - Z.mean())) for i, j in pairs]
     effects = np.array([[run in pair for run in range(M)] for pair in pairs], float)
-    left = overlaps - effects @ np.linalg.lstsq(effects, overlaps, rcond=None)[0]
-    peculiar = (left**2).sum() / (len(pairs) - M) / len(pairs)
+    residuals = overlaps - effects @ np.linalg.lstsq(effects, overlaps, rcond=None)[0]
+    peculiar = (residuals**2).sum() / (len(pairs) - M) / len(pairs)
     reach = quantile * np.sqrt(max(variance, peculiar / 4 / root**2))
     return 1 - (root + reach) ** 2, 1 - max(0, root - reach) ** 2
 
 
 @given(MATRICES)
 def test_kappa_is_cohens(Z):
-    wanted = []
+    expected = []
     for a, b in itertools.combinations(Z, 2):
         trivial = (not a.any() and not b.any()) or (a.all() and b.all())
-        wanted.append(1.0 if trivial else cohen_kappa_score(a, b))
-    assert selection_kappa(Z) == pytest.approx(np.mean(wanted))
+        expected.append(1.0 if trivial else cohen_kappa_score(a, b))
+    assert selection_kappa(Z) == pytest.approx(np.mean(expected))
 
 
 @given(MATRICES)
 def test_nogueira_is_the_papers_formula(Z):
     value = nogueira_by_loops(Z)
-    found = selection_stability(Z, confidence=0.9)
-    assert found.value == pytest.approx(value)
+    actual = selection_stability(Z, confidence=0.9)
+    assert actual.value == pytest.approx(value)
     if len(Z) == 5 and value < 1.0:
         low, high = interval_by_loops(nogueira_by_loops, Z, 2.131846786326649)  # t, 4 degrees
-        assert found.low == pytest.approx(max(-1.0, low), abs=1e-6)
-        assert found.high == pytest.approx(high, abs=1e-6)
+        assert actual.low == pytest.approx(max(-1.0, low), abs=1e-6)
+        assert actual.high == pytest.approx(high, abs=1e-6)
 
 
 @st.composite
@@ -82,11 +82,11 @@ def with_similarities(draw):
 @given(with_similarities())
 def test_similarities_by_the_papers_formula_dense_and_sparse(given):
     Z, C = given
-    wanted = min(1.0, nogueira_by_loops(Z, C))
-    found = selection_stability(Z, similarity=C)
-    assert found.value == pytest.approx(wanted)
+    expected = min(1.0, nogueira_by_loops(Z, C))
+    actual = selection_stability(Z, similarity=C)
+    assert actual.value == pytest.approx(expected)
     thin = sp.coo_array(C * (1 - np.eye(len(C))))  # what the diagonal holds does not matter
-    assert selection_stability(Z, similarity=thin) == pytest.approx(found, nan_ok=True)
+    assert selection_stability(Z, similarity=thin) == pytest.approx(actual, nan_ok=True)
     alone = selection_stability(Z, similarity=np.eye(len(C)))
     assert alone == pytest.approx(selection_stability(Z), nan_ok=True)
 
@@ -114,30 +114,30 @@ def test_random_sets_are_near_zero_with_similarities_too():
     random = np.random.default_rng(3)
     blocks = np.kron(np.eye(40), np.full((5, 5), 0.8)) * 0.7 + 0.3
     sizes = random.integers(5, 60, 80)
-    found = [random.choice(200, size, replace=False) for size in sizes]
-    assert abs(selection_stability(found, 200, similarity=blocks).value) < 0.015
+    actual = [random.choice(200, size, replace=False) for size in sizes]
+    assert abs(selection_stability(actual, 200, similarity=blocks).value) < 0.015
     # Without the correction for what columns have in common anyway it would be far from that.
     assert (blocks.sum() - 200 * blocks[0, 0]) / (200 * 199) > 0.3
 
 
 @given(MATRICES)
 def test_jaccard_by_sets(Z):
-    wanted = [
+    expected = [
         len(a & b) / len(a | b) if a | b else 1.0
         for a, b in itertools.combinations([set(np.flatnonzero(z)) for z in Z], 2)
     ]
-    assert selection_stability(Z, measure="jaccard").value == pytest.approx(np.mean(wanted))
+    assert selection_stability(Z, measure="jaccard").value == pytest.approx(np.mean(expected))
 
 
 def test_kuncheva_by_its_formula_and_as_the_equal_sized_case_of_the_others():
     random = np.random.default_rng(0)
     sets = [random.choice(40, 6, replace=False) for _ in range(7)]
-    wanted = np.mean(
+    expected = np.mean(
         [(len(set(a) & set(b)) * 40 - 36) / (6 * 34) for a, b in itertools.combinations(sets, 2)]
     )
-    assert selection_stability(sets, 40, measure="kuncheva").value == pytest.approx(wanted)
-    assert selection_stability(sets, 40).value == pytest.approx(wanted)
-    assert selection_kappa(sets, 40) == pytest.approx(wanted)
+    assert selection_stability(sets, 40, measure="kuncheva").value == pytest.approx(expected)
+    assert selection_stability(sets, 40).value == pytest.approx(expected)
+    assert selection_kappa(sets, 40) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("measure", ["nogueira", "jaccard", "kuncheva"])
@@ -160,11 +160,11 @@ def test_empty_against_full_and_against_some_is_chance():
 
 def test_random_sets_are_near_zero_whatever_their_sizes():
     random = np.random.default_rng(1)
-    shares = random.uniform(0.05, 0.6, 60)
-    Z = np.array([random.random(400) < share for share in shares])
+    probabilities = random.uniform(0.05, 0.6, 60)
+    Z = np.array([random.random(400) < probability for probability in probabilities])
     assert abs(selection_stability(Z).value) < 0.01
     assert abs(selection_kappa(Z)) < 0.01
-    a, b = shares[:, None], shares[None, :]
+    a, b = probabilities[:, None], probabilities[None, :]
     by_chance = (a * b / (a + b - a * b))[~np.eye(60, dtype=bool)].mean()
     # Jaccard is not corrected for chance.
     assert selection_stability(Z, measure="jaccard").value == pytest.approx(by_chance, abs=0.02)
@@ -193,41 +193,41 @@ def test_two_runs_give_no_interval_and_confidence_widens_it():
 def test_the_interval_covers_the_truth(measure, runs):
     """Features kept more or less often; 95 % intervals."""
     random = np.random.default_rng(5)
-    shares = np.concatenate([np.linspace(1.0, 0.2, 24), np.full(126, 0.01)])
+    probabilities = np.concatenate([np.linspace(1.0, 0.2, 24), np.full(126, 0.01)])
 
     def draw(runs):
-        return random.random((runs, 150)) < shares
+        return random.random((runs, 150)) < probabilities
 
     truth = selection_stability(sp.csr_array(draw(2000)), measure=measure).value
-    found = [selection_stability(draw(runs), measure=measure) for _ in range(600)]
-    covered = np.mean([f.low <= truth <= f.high for f in found])
+    actual = [selection_stability(draw(runs), measure=measure) for _ in range(600)]
+    covered = np.mean([f.low <= truth <= f.high for f in actual])
     assert 0.93 <= covered <= 0.98
 
 
 def test_the_interval_covers_the_truth_where_swaps_of_twins_are_credited():
     """Ten runs, each of which takes one by chance of the four columns of a module."""
     random = np.random.default_rng(5)
-    shares = np.concatenate([np.linspace(1.0, 0.2, 12), np.full(28, 0.01)])
+    probabilities = np.concatenate([np.linspace(1.0, 0.2, 12), np.full(28, 0.01)])
     alike = sp.csr_array(np.kron(np.eye(40), np.where(np.eye(4), 1.0, 0.8)))
 
     def draw(runs):
         kept = np.zeros((runs, 160), dtype=bool)
-        run, module = np.nonzero(random.random((runs, 40)) < shares)
+        run, module = np.nonzero(random.random((runs, 40)) < probabilities)
         kept[run, 4 * module + random.integers(0, 4, len(run))] = True
         return sp.csr_array(kept)
 
     truth = selection_stability(draw(2000), similarity=alike).value
-    found = [selection_stability(draw(10), similarity=alike) for _ in range(200)]
+    actual = [selection_stability(draw(10), similarity=alike) for _ in range(200)]
     assert truth > selection_stability(draw(2000)).value + 0.3
-    assert 0.91 <= np.mean([f.low <= truth <= f.high for f in found]) <= 0.99
+    assert 0.91 <= np.mean([f.low <= truth <= f.high for f in actual]) <= 0.99
 
 
 def test_ten_million_features_are_no_matter():
-    found = selection_stability([[0, 5, 9_999_999], [0, 5, 77], [0, 5]], 10_000_000)
-    assert 0.6 < found.value < 0.8
+    actual = selection_stability([[0, 5, 9_999_999], [0, 5, 77], [0, 5]], 10_000_000)
+    assert 0.6 < actual.value < 0.8
     twins = sp.coo_array(([0.9, 0.9], ([77, 9_999_999], [9_999_999, 77])), shape=(10_000_000,) * 2)
     runs = [[0, 5, 9_999_999], [0, 5, 77], [0, 5]]
-    assert selection_stability(runs, 10_000_000, similarity=twins).value > found.value + 0.08
+    assert selection_stability(runs, 10_000_000, similarity=twins).value > actual.value + 0.08
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from tamis import FOBOSClassifier, selection_kappa
-from tamis.selection.supports import as_indicators, kept_by
+from tamis.selection.supports import indicator_matrix, kept_by
 
 MASKS = np.array([[1, 0, 1, 0, 0, 1], [1, 1, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0]], dtype=bool)
 WEIGHTS = MASKS * np.array([-0.5, 2.0, 3.0, 1.0, 1.0, -4.0])
@@ -33,16 +33,16 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_all_forms_are_the_same_matrix(form):
-    found = as_indicators(FORMS[form], 6)
-    assert found.dtype == float
-    assert np.array_equal(found.toarray(), MASKS)
+    actual = indicator_matrix(FORMS[form], 6)
+    assert actual.dtype == float
+    assert np.array_equal(actual.toarray(), MASKS)
 
 
 def test_stored_zeros_are_not_kept_and_input_is_not_changed():
     weights = sp.csr_array(WEIGHTS)
     weights.data[0] = 0.0
     before = weights.data.copy()
-    assert as_indicators(weights).sum() == MASKS.sum() - 1
+    assert indicator_matrix(weights).sum() == MASKS.sum() - 1
     assert np.array_equal(weights.data, before)
 
 
@@ -58,7 +58,7 @@ def test_fitted_models():
     piped = make_pipeline(StandardScaler(), Lasso(0.1)).fit(X, X[:, 1])
     chosen = SelectKBest(k=2).fit(X, y)
     machine = SVC(kernel="linear").fit(X, y)
-    for model, wanted in [
+    for model, expected in [
         (ours, np.flatnonzero(ours.coef_)),
         (three, np.flatnonzero(three.coef_.any(axis=0))),
         (ours.sparsify(), ours.support_),
@@ -67,7 +67,7 @@ def test_fitted_models():
         (chosen, np.flatnonzero(chosen.get_support())),
         (machine, np.arange(6)),
     ]:
-        assert np.array_equal(kept_by(model)[0], wanted), model
+        assert np.array_equal(kept_by(model)[0], expected), model
     assert kept_by(lasso)[1] == pytest.approx(np.abs(lasso.coef_[[1]]))
     assert kept_by(chosen)[1] is None
     assert selection_kappa([lasso, piped]) == 1.0
@@ -107,10 +107,10 @@ def test_pipelines_speak_of_the_columns_that_came_in():
 )
 def test_bad_supports(supports, n_features, words):
     with pytest.raises(ValueError, match=words):
-        as_indicators(supports, n_features)
+        indicator_matrix(supports, n_features)
 
 
 @pytest.mark.parametrize("supports", ["abc", {"a": 1}, 3, [["a"], ["b"]]])
 def test_things_that_are_no_supports(supports):
     with pytest.raises(TypeError, match=r"indices|index arrays"):
-        as_indicators(supports, 4)
+        indicator_matrix(supports, 4)

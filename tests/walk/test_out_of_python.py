@@ -91,9 +91,9 @@ def test_a_model_without_tamis(folder, capsys):
     command = [sys.executable, "-I", "-S", "-c", ALONE, str(folder), str(folder / "train.csv")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    assert [guess for guess, _ in found] == want
-    np.testing.assert_allclose([shares for _, shares in found], likely, rtol=0, atol=1e-8)
+    actual = json.loads(ran.stdout)
+    assert [guess for guess, _ in actual] == want
+    np.testing.assert_allclose([shares for _, shares in actual], likely, rtol=0, atol=1e-8)
 
 
 def test_dates_and_texts_without_tamis(tmp_path, capsys):
@@ -114,8 +114,8 @@ def test_dates_and_texts_without_tamis(tmp_path, capsys):
     command = [sys.executable, "-I", "-S", "-c", ALONE, str(tmp_path), str(file)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
-    found = [shares for _, shares in json.loads(ran.stdout)]
-    np.testing.assert_allclose(found, likely, rtol=0, atol=1e-8)
+    actual = [shares for _, shares in json.loads(ran.stdout)]
+    np.testing.assert_allclose(actual, likely, rtol=0, atol=1e-8)
     done = here("export", model, "--to", "sql", capsys=capsys)
     assert "or fit without: --as notes=skip." in done.err
 

@@ -69,8 +69,8 @@ def elsewhere(tmp_path_factory):
     paths = [folder / name for name in NAMES]
     for path in paths:
         tamis.save(gone_on(learnt(path.name)), path)
-    told = json.loads(run_process(LOAD, folder / "today.csv", *paths))
-    return dict(zip(NAMES, zip(paths, told, strict=True), strict=True))
+    results = json.loads(run_process(LOAD, folder / "today.csv", *paths))
+    return dict(zip(NAMES, zip(paths, results, strict=True), strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,8 +1,8 @@
 """Evaluation of fitted models, and comparison of several.
 
-- `evaluation.py`: rows that a model is judged by, predicted once; `summary.py`: its error beside
-  that of a baseline, in sentences; `checks.py`: checks for the usual pitfalls, each with a code;
-  `columns.py`: what the checks look up in columns;
+- `evaluation.py`: a model with its test rows and predictions; `summary.py`: its error and that of a
+  baseline, in sentences; `checks.py`: checks for common pitfalls, each with a code; `columns.py`:
+  statistics of columns for the checks;
 - `compare.py`: the comparison; `comparison_fits.py`: its fits; `comparison.py`: its record;
   `comparison_checks.py`: checks that depend on data and protocol alone.
 """

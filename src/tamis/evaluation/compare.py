@@ -1,4 +1,4 @@
-"""A fair comparison: tuning inside the training rows, many runs, error, size and stability."""
+"""`compare`: tuning inside the training rows, repeated runs, error, size and stability."""
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -14,14 +14,14 @@ from sklearn.utils import check_random_state, indexable
 from tamis.base.fast_checks import check_array, check_classes, with_gaps
 from tamis.base.splits import hold_out
 from tamis.base.validation import check_sizes
-from tamis.evaluation.checks import refuse_unknown
-from tamis.evaluation.comparison import Record, plain
-from tamis.evaluation.comparison_checks import compared_checks
+from tamis.evaluation.checks import validate_codes
+from tamis.evaluation.comparison import Record, to_plain
+from tamis.evaluation.comparison_checks import run_comparison_checks
 from tamis.evaluation.comparison_fits import (
     Candidate,
-    Clock,
+    DataSplit,
     Grid,
-    Sides,
+    ParallelFits,
     pick_settings,
     repeat_runs,
     tune_candidates,
@@ -49,59 +49,59 @@ def compare(
     n_jobs: int | None = None,
     verbose: bool | Literal["auto"] = "auto",
 ) -> Record:
-    """Compare models by error, share of features kept, stability of the selection, and time.
+    """Compare models by error, fraction of selected features, selection stability, and time.
 
     The protocol is the same for all. Models with a grid in `tune` are tuned inside the training
-    rows, on the same folds, and give two picks: the setting of *least* error, and the *sparse* one,
-    which keeps the fewest features among those within one standard error of it. (Where they are the
+    rows, on the same folds, with two picks: the setting of *least* error, and the *sparse* one,
+    which selects the fewest features among those within one standard error of it. (If both are the
     same there is one pick, "least, sparse".) Then each pick is fitted `runs` times, on all training
-    rows in a new random order or, with `subsample`, on so large a random share of them, and judged
-    on the test rows, which take no part in any choice.
+    rows in a new random order or, with `subsample`, on a random fraction of them, and evaluated on
+    the test rows, which take no part in any choice.
 
     Deviations are over the runs: they do not include the sampling error of the test rows. Kappa
-    over orders says that the selection does not hang on chance inside the method; only over
-    subsamples does it say something about other data.
+    over orders measures the randomness inside the method; only kappa over subsamples says something
+    about other data.
 
     Parameters
     ----------
     models : dict of {str: estimator} or list of estimators
-        What to compare: classifiers or regressors that say what they kept (`coef_`, `support_` or
-        `get_support`), or pipelines of such.
+        Models to compare: classifiers or regressors with `coef_`, `support_` or `get_support`, or
+        pipelines of such.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
         Targets.
     X_test, y_test : array-like or None, default=None
-        Test rows. None holds out a share of X, by class where y has classes.
+        Test rows. None holds out a fraction of X, stratified where y has classes.
     test_size : float, default=0.3
-        Share held out where no test rows are given.
+        Fraction of rows to hold out where there are no test rows.
     runs : int, default=10
         Fits of each pick.
     subsample : float or None, default=None
-        Share of the training rows of a run, by class where y has classes. None takes all, in a new
-        order.
+        Fraction of the training rows for each run, stratified where y has classes. None uses all
+        rows, in a new order.
     tune : dict of {str: dict or list of dict} or None, default=None
         Grid of parameters of each model to tune, as for `sklearn.model_selection.ParameterGrid`.
     folds : int, default=4
         Folds of the tuning.
     keep_supports : bool, default=False
-        Whether `runs` of the record hold the indices kept.
+        Whether `runs` of the record hold the selected indices.
     names : sequence of str or None, default=None
-        Names of the columns, for checks that speak of some. None takes those of a frame.
+        Names of the columns, for messages of checks. None uses those of a frame.
     silence : collection of str, default=()
-        Codes of checks that shall not run.
+        Codes of checks that do not run.
     random_state : int, RandomState instance or None, default=None
         Seed of split, folds, orders, subsamples and models.
     n_jobs : int or None, default=None
-        Fits at a time, by joblib. Figures other than times do not depend on it.
+        Number of parallel fits, by joblib. Results other than times do not depend on it.
     verbose : bool or "auto", default="auto"
         Progress bar: "auto" shows it on a terminal after three seconds.
 
     Returns
     -------
     record : Record
-        Plain data: rows, runs, settings, seeds, versions, and checks of the data: better than
-        guessing, rare or small classes, units, equal rows, leaks.
+        Plain data: rows, runs, settings, seeds, versions, and checks of the data: baseline, rare or
+        small classes, scales of columns, duplicate rows, leaks.
 
     See Also
     --------
@@ -130,60 +130,71 @@ def compare(
     >>> rda["kept"] < ftrl["kept"] / 5 and rda["error"] < ftrl["error"]
     True
     """
-    models, tune = _named(models), _grids(models, tune)
-    classes = _one_task(models)
+    models, tune = _named_models(models), _validated_grids(models, tune)
+    classes = _is_classification(models)
     _check_numbers(runs, subsample, folds, test_size)
-    refuse_unknown(silence)
-    base = int(check_random_state(random_state).randint(2**31 - 1))
+    validate_codes(silence)
+    base_seed = int(check_random_state(random_state).randint(2**31 - 1))
     names = getattr(X, "columns", None) if names is None else names
-    sides = _split(X, y, X_test, y_test, test_size, classes, base)
-    rows, width = sides.X.shape
+    split = _split(X, y, X_test, y_test, test_size, classes, base_seed)
+    n_rows, n_features = split.X.shape
     candidates = [
         Candidate(name, params) for name in models for params in ParameterGrid(tune.get(name, {}))
     ]
-    seeds = [int(seed) for seed in np.random.SeedSequence((base, 1)).generate_state(runs)]
-    clock = Clock(sum(len(ParameterGrid(grid)) * folds for grid in tune.values()), n_jobs, verbose)
-    with warnings.catch_warnings(), clock:
+    seeds = [int(seed) for seed in np.random.SeedSequence((base_seed, 1)).generate_state(runs)]
+    fits = ParallelFits(
+        sum(len(ParameterGrid(grid)) * folds for grid in tune.values()), n_jobs, verbose
+    )
+    with warnings.catch_warnings(), fits:
         warnings.filterwarnings("ignore", message=".*kept no feature.*")
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
-        tuned = tune_candidates(models, candidates, tune, sides, folds, classes, base, clock)
+        tuned = tune_candidates(models, candidates, tune, split, folds, classes, base_seed, fits)
         picks = [
             pick
             for name in models
             for pick in pick_settings([c for c in tuned if c.model == name], name in tune)
         ]
-        clock.expect(len(picks) * runs)
-        found = repeat_runs(models, picks, sides, subsample, seeds, classes, clock)
-    cost = {name: sum(c.seconds for c in tuned if c.model == name) for name in models}
+        fits.add_expected(len(picks) * runs)
+        results = repeat_runs(models, picks, split, subsample, seeds, classes, fits)
+    tuning_seconds = {name: sum(c.seconds for c in tuned if c.model == name) for name in models}
     record, test_losses = Record(seeds=seeds), []
     for number, (pick, candidate) in enumerate(picks):
-        mine = found[number * runs : (number + 1) * runs]
-        test_losses.append(np.mean([one.pop("losses") for one in mine], axis=0))
-        settings = sum(c.model == candidate.model for c in tuned)
-        record.rows.append(_row(pick, candidate, mine, width, cost[candidate.model], settings))
-        for run, one in enumerate(mine):
-            which = {"model": candidate.model, "pick": pick, "run": run, "seed": seeds[run]}
-            support = one["support"].tolist() if keep_supports else None
-            record.runs.append(which | one | {"support": support})
+        pick_results = results[number * runs : (number + 1) * runs]
+        test_losses.append(np.mean([result.pop("losses") for result in pick_results], axis=0))
+        n_candidates = sum(c.model == candidate.model for c in tuned)
+        record.rows.append(
+            _summary_row(
+                pick,
+                candidate,
+                pick_results,
+                n_features,
+                tuning_seconds[candidate.model],
+                n_candidates,
+            )
+        )
+        for run, result in enumerate(pick_results):
+            identity = {"model": candidate.model, "pick": pick, "run": run, "seed": seeds[run]}
+            support = result["support"].tolist() if keep_supports else None
+            record.runs.append(identity | result | {"support": support})
     record.settings = {
         "task": "classification" if classes else "regression",
         "runs": runs,
         "subsample": subsample,
         "folds": folds if tune else None,
-        "tune": plain({name: list(ParameterGrid(grid)) for name, grid in tune.items()}),
-        "rows": rows,
-        "test_rows": sides.X_test.shape[0],
-        "features": width,
-        "random_state": random_state if isinstance(random_state, int) else base,
+        "tune": to_plain({name: list(ParameterGrid(grid)) for name, grid in tune.items()}),
+        "rows": n_rows,
+        "test_rows": split.X_test.shape[0],
+        "features": n_features,
+        "random_state": random_state if isinstance(random_state, int) else base_seed,
     }
-    checks = compared_checks(sides, models, record.rows, test_losses, classes, names, silence)
+    checks = run_comparison_checks(split, models, record.rows, test_losses, classes, names, silence)
     record.checks = [check._asdict() for check in checks]
     return record
 
 
-# --------------------------------------------------------------------------- what was asked
-def _named(models) -> dict[str, Any]:
-    """Models by name; a list is named by its classes."""
+# --------------------------------------------------------------------------- parameters
+def _named_models(models) -> dict[str, Any]:
+    """Return the models by name; models of a list are named by their class."""
     if isinstance(models, dict):
         named = dict(models)
     else:
@@ -204,8 +215,9 @@ def _named(models) -> dict[str, Any]:
     return named
 
 
-def _grids(models, tune) -> dict:
-    tune, known = dict(tune or {}), set(_named(models))
+def _validated_grids(models, tune) -> dict:
+    """Return the grids; raise an error where one names no model."""
+    tune, known = dict(tune or {}), set(_named_models(models))
     unknown = [name for name in tune if name not in known]
     if unknown:
         raise ValueError(
@@ -214,8 +226,8 @@ def _grids(models, tune) -> dict:
     return tune
 
 
-def _one_task(models) -> bool:
-    """Whether all are classifiers; a mixture is refused."""
+def _is_classification(models) -> bool:
+    """Return whether the models are classifiers; raise an error for a mixture."""
     kinds = {name: is_classifier(model) for name, model in models.items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(f"classifiers and regressors cannot be compared with each other: {kinds}.")
@@ -223,10 +235,11 @@ def _one_task(models) -> bool:
 
 
 def _check_numbers(runs, subsample, folds, test_size):
-    for name, value, least in (("runs", runs, 2), ("folds", folds, 2)):
-        if not isinstance(value, int | np.integer) or value < least:
+    """Raise an error for numbers out of range."""
+    for name, value, minimum in (("runs", runs, 2), ("folds", folds, 2)):
+        if not isinstance(value, int | np.integer) or value < minimum:
             raise ValueError(
-                f"The {name!r} parameter of compare must be a whole number of at least {least}. "
+                f"The {name!r} parameter of compare must be a whole number of at least {minimum}. "
                 f"Got {value!r} instead."
             )
     for name, value in (("subsample", subsample), ("test_size", test_size)):
@@ -237,12 +250,12 @@ def _check_numbers(runs, subsample, folds, test_size):
             )
 
 
-def _split(X, y, X_test, y_test, test_size, classes, base) -> Sides:
-    """Training and test rows, as arrays or CSR."""
+def _split(X, y, X_test, y_test, test_size, classes, base_seed) -> DataSplit:
+    """Return training and test rows, as arrays or CSR."""
     if (X_test is None) != (y_test is None):
-        raise ValueError("give both of X_test and y_test, or neither.")
-    take = {"accept_sparse": "csr", "dtype": "numeric"}
-    X, y = check_array(X, input_name="X", **take), np.asarray(with_gaps(y))
+        raise ValueError("pass both of X_test and y_test, or neither.")
+    options = {"accept_sparse": "csr", "dtype": "numeric"}
+    X, y = check_array(X, input_name="X", **options), np.asarray(with_gaps(y))
     check_sizes(X)
     indexable(X, y)
     if classes:
@@ -250,23 +263,26 @@ def _split(X, y, X_test, y_test, test_size, classes, base) -> Sides:
     if X_test is None:
         strata = y if classes else None
         rows = np.arange(len(y))
-        train, test = hold_out(rows, test_size, strata=strata, random_state=base)
-        return Sides(X[train], y[train], X[test], y[test])
-    X_test, y_test = check_array(X_test, input_name="X_test", **take), np.asarray(with_gaps(y_test))
+        train, test = hold_out(rows, test_size, strata=strata, random_state=base_seed)
+        return DataSplit(X[train], y[train], X[test], y[test])
+    X_test, y_test = (
+        check_array(X_test, input_name="X_test", **options),
+        np.asarray(with_gaps(y_test)),
+    )
     indexable(X_test, y_test)
     if X_test.shape[1] != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features, but X_test has {X_test.shape[1]}.")
-    return Sides(X, y, X_test, y_test)
+    return DataSplit(X, y, X_test, y_test)
 
 
-def _row(pick, candidate, runs, width, tuning, n_candidates) -> dict:
-    """Means and deviations of one pick."""
-    stability = selection_stability([one["support"] for one in runs], width)
-    row = {"model": candidate.model, "pick": pick, "params": plain(candidate.params)}
+def _summary_row(pick, candidate, runs, n_features, tuning, n_candidates) -> dict:
+    """Return the row of one pick: means and standard deviations over its runs."""
+    stability = selection_stability([run["support"] for run in runs], n_features)
+    row = {"model": candidate.model, "pick": pick, "params": to_plain(candidate.params)}
     for name in ("error", "kept", "seconds"):
-        values = [one[name] for one in runs]
+        values = [run[name] for run in runs]
         row[name], row[f"{name}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1))
-    row |= {"kappa": selection_kappa([one["support"] for one in runs], width)}
+    row |= {"kappa": selection_kappa([run["support"] for run in runs], n_features)}
     row |= {
         "stability": stability.value,
         "stability_low": stability.low,

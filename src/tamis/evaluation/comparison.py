@@ -1,4 +1,4 @@
-"""The record of a comparison: plain data that can be shown, stored as JSON and rebuilt."""
+"""The record of a comparison: plain data, to print, store as JSON, and rebuild."""
 
 import io
 import platform
@@ -14,42 +14,42 @@ _PACKAGES = ("tamis", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def installed_versions() -> dict[str, str]:
-    """Versions of Python and of what results may hang on."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python and of the packages that results depend on."""
+    versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+            versions[name] = "absent"
+    return versions
 
 
-def plain(value: object) -> Any:
-    """The value as JSON has it: numbers, strings, lists and dicts; anything else by its words."""
+def to_plain(value: object) -> Any:
+    """Return the value as JSON types; any other object as its repr."""
     if isinstance(value, dict):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): to_plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | set | range):
-        return [plain(entry) for entry in value]
+        return [to_plain(entry) for entry in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return to_plain(value.tolist())
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
 
 
 @dataclass
 class Record:
-    """What a comparison found: plain data.
+    """Results of a comparison, as plain data.
 
     Parameters
     ----------
     rows : list of dict
-        One a model and pick: `model`, `pick`, `params`, means over the runs (`error`, `kept`,
+        One per model and pick: `model`, `pick`, `params`, means over the runs (`error`, `kept`,
         `seconds`) with deviations (`error_sd`, `kept_sd`), `kappa`, `stability` with
-        `stability_low` and `stability_high`, and what tuning cost and found.
+        `stability_low` and `stability_high`, and cost and result of tuning.
     runs : list of dict
-        One a model, pick and run: `seed`, `error`, `kept`, `seconds`, and `support` where it was
-        asked for.
+        One per model, pick and run: `seed`, `error`, `kept`, `seconds`, and `support` with
+        ``keep_supports=True``.
     settings : dict
-        How it was done: runs, subsample, folds, rows, features and so on.
+        Protocol: runs, subsample, folds, rows, features and so on.
     seeds : list of int
         Seed of each run, the same for all models.
     versions : dict
@@ -83,13 +83,13 @@ class Record:
     checks: list[dict] = field(default_factory=list)
 
     def to_dict(self) -> dict:
-        """All of it as numbers, strings, lists and dicts, fit for JSON.
+        """Return the record as numbers, strings, lists and dicts, for JSON.
 
         Returns
         -------
         record : dict
         """
-        return {"format": FORMAT, **plain(asdict(self))}
+        return {"format": FORMAT, **to_plain(asdict(self))}
 
     @classmethod
     def from_dict(cls, record: dict) -> "Record":
@@ -98,17 +98,17 @@ class Record:
         Parameters
         ----------
         record : dict
-            What `to_dict` gave.
+            Output of `to_dict`.
 
         Returns
         -------
         record : Record
         """
         if not isinstance(record, dict) or record.get("format") != FORMAT:
-            found = record.get("format") if isinstance(record, dict) else type(record).__name__
+            actual = record.get("format") if isinstance(record, dict) else type(record).__name__
             raise ValueError(
                 f"this is no record of format {FORMAT}, as Record.to_dict makes them: found "
-                f"{found!r}."
+                f"{actual!r}."
             )
         unknown = set(record) - {"format", *cls.__dataclass_fields__}
         if unknown:
@@ -126,7 +126,7 @@ class Record:
         Parameters
         ----------
         rich : bool, default=False
-            Whether to give a `rich.table.Table` to print on a console, not plain text.
+            Whether to return a `rich.table.Table` instead of plain text.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class Record:
             for line in cells:
                 grid.add_row(*map(Text, line))
             return grid
-        return _as_text(head, cells)
+        return _format_table(head, cells)
 
     def to_frame(self) -> Any:
         """The rows as a pandas DataFrame.
@@ -162,29 +162,31 @@ class Record:
         return pandas.DataFrame(self.rows)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Heads and texts of the table; errors in percent for classes, as they are for numbers.
+        """Header and cells of the table; errors are in percent for classes.
 
         Returns
         -------
         head : list of str
         lines : list of list of str
         """
-        share = self.settings.get("task", "classification") == "classification"
-        error = "error %" if share else "squared error"
+        is_classification = self.settings.get("task", "classification") == "classification"
+        error = "error %" if is_classification else "squared error"
         head = ["model", "pick", error, "kept %", "kappa", "stability", "seconds"]
         lines = []
         for row in self.rows:
             error = f"{row['error']:.4g} ±{row['error_sd']:.2g}"
-            if share:
+            if is_classification:
                 error = f"{100 * row['error']:.2f} ±{100 * row['error_sd']:.2f}"
-            kept = f"{100 * row['kept']:.4g}" if row["kept"] >= 0.1 else f"{100 * row['kept']:.3f}"
-            figures = [f"{row['kappa']:.2f}", f"{row['stability']:.2f}", f"{row['seconds']:.2f}"]
+            kept_text = (
+                f"{100 * row['kept']:.4g}" if row["kept"] >= 0.1 else f"{100 * row['kept']:.3f}"
+            )
+            measures = [f"{row['kappa']:.2f}", f"{row['stability']:.2f}", f"{row['seconds']:.2f}"]
             names = [for_terminal(row["model"]), for_terminal(row["pick"])]
-            lines.append([*names, error, f"{kept} ±{100 * row['kept_sd']:.2g}", *figures])
+            lines.append([*names, error, f"{kept_text} ±{100 * row['kept_sd']:.2g}", *measures])
         return head, lines
 
     def found(self) -> list[str]:
-        """What checks found, a sentence each.
+        """Sentences about the checks that found an issue.
 
         Returns
         -------
@@ -200,16 +202,16 @@ class Record:
         return for_output("\n".join([self.table(), *map(for_terminal, self.found())]))
 
 
-def _as_text(head, lines) -> str:
-    """Columns two blanks apart; names and means to the left, single figures to the right."""
+def _format_table(head, lines) -> str:
+    """Format a table as text: the first four columns aligned left, the others right."""
     widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
     text = io.StringIO()
     for number, line in enumerate([head, *lines]):
-        parts = [
+        padded = [
             cell.ljust(width) if k < 4 else cell.rjust(width)
             for k, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
-        text.write("  ".join(parts).rstrip() + "\n")
+        text.write("  ".join(padded).rstrip() + "\n")
         if number == 0:
             text.write("-" * (sum(widths) + 2 * (len(widths) - 1)) + "\n")
     return text.getvalue().rstrip("\n")

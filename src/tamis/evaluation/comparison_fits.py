@@ -1,4 +1,4 @@
-"""The fits of a comparison: candidates on folds, picks among them, and runs of the picks."""
+"""Fits of a comparison: tuning on folds, choice of settings, and repeated runs."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -17,22 +17,22 @@ from tamis.selection.supports import kept_by
 from tamis.system.progress import Progress
 
 Grid = Mapping[str, list] | list[Mapping[str, list]]  # as scikit-learn's ParameterGrid takes it
-LEAST, SPARSE, GIVEN = "least", "sparse", "given"
+LOWEST_ERROR, SPARSE, UNTUNED = "least", "sparse", "given"
 
 
 class Candidate(NamedTuple):
-    """One setting of one model, and what the folds say of it."""
+    """One setting of one model, with its cross-validated error."""
 
     model: str
     params: dict
     error: float = np.nan
-    spread: float = np.nan  # standard error over the held-out rows
+    standard_error: float = np.nan  # over the held-out rows
     kept: float = np.nan
     seconds: float = 0.0
 
 
-class Sides(NamedTuple):
-    """Rows to learn from, and rows to be judged by."""
+class DataSplit(NamedTuple):
+    """Training rows and test rows."""
 
     X: np.ndarray | sp.csr_array
     y: np.ndarray
@@ -40,47 +40,49 @@ class Sides(NamedTuple):
     y_test: np.ndarray
 
 
-class Clock:
+class ParallelFits:
     """Parallel fits under one progress bar."""
 
     def __init__(self, total: int, n_jobs: int | None, verbose: bool | str):
-        self.bar, self.n_jobs = Progress("compare", total, verbose), n_jobs
+        self.progress_bar, self.n_jobs = Progress("compare", total, verbose), n_jobs
 
-    def __enter__(self) -> "Clock":
-        self.bar.__enter__()
+    def __enter__(self) -> "ParallelFits":
+        self.progress_bar.__enter__()
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self.bar.__exit__(*failure)
+        self.progress_bar.__exit__(*failure)
 
-    def expect(self, more: int) -> None:
-        """More fits are to come."""
-        self.bar.total += more
+    def add_expected(self, n_fits: int) -> None:
+        """Add to the number of expected fits."""
+        self.progress_bar.total += n_fits
 
     def map(self, tasks: Iterable) -> list[dict]:
-        """Results in the order of the tasks."""
-        found = []
-        for one in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
-            found.append(one)
-            self.bar.advance(1, f"{self.bar.done + 1} of {self.bar.total} fits")
-        return found
+        """Run the tasks and return their results in order."""
+        results = []
+        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
+            results.append(result)
+            self.progress_bar.advance(
+                1, f"{self.progress_bar.done + 1} of {self.progress_bar.total} fits"
+            )
+        return results
 
 
-def _fit_once(model, params, sides: Sides, rows, seed, classes: bool) -> dict:
-    """Fit on some rows in the order given, and judge."""
+def _fit_once(model, params, split: DataSplit, rows, seed, classes: bool) -> dict:
+    """Fit on the rows in this order, and return losses on the test rows, support and time."""
     model = seeded(model, seed).set_params(**params)
-    X, y = sides.X[rows], sides.y[rows]
-    begin = time.perf_counter()
+    X, y = split.X[rows], split.y[rows]
+    start = time.perf_counter()
     model.fit(X, y)
-    seconds = time.perf_counter() - begin
-    losses = row_losses(sides.y_test, model.predict(sides.X_test), default_scoring(classes))
-    kept, _ = kept_by(model)
+    seconds = time.perf_counter() - start
+    losses = row_losses(split.y_test, model.predict(split.X_test), default_scoring(classes))
+    selected, _ = kept_by(model)
     return {
         "losses": losses,
         "error": float(losses.mean()),
-        "kept": len(kept) / X.shape[1],
+        "kept": len(selected) / X.shape[1],
         "seconds": seconds,
-        "support": np.sort(kept),
+        "support": np.sort(selected),
     }
 
 
@@ -88,74 +90,84 @@ def tune_candidates(
     models: dict[str, BaseEstimator],
     candidates: list[Candidate],
     tune: Mapping[str, Grid],
-    sides: Sides,
+    split: DataSplit,
     folds: int,
     classes: bool,
-    base: int,
-    clock: Clock,
+    base_seed: int,
+    fits: ParallelFits,
 ) -> list[Candidate]:
-    """Every candidate of a tuned model on the same folds."""
-    X, y = sides.X, sides.y
-    asked = [c for c in candidates if c.model in tune]
-    if not asked:
+    """Cross-validate every candidate of the tuned models on the same folds."""
+    X, y = split.X, split.y
+    to_tune = [candidate for candidate in candidates if candidate.model in tune]
+    if not to_tune:
         return candidates
-    parts = make_folds(folds, len(y), y, stratify=classes, shuffle=True, random_state=base)
+    fold_rows = make_folds(folds, len(y), y, stratify=classes, shuffle=True, random_state=base_seed)
     tasks = (
         delayed(_fit_once)(
-            models[c.model],
-            c.params,
-            Sides(X, y, X[out], y[out]),
-            np.random.default_rng((base, k)).permutation(into),
-            (base, k),
+            models[candidate.model],
+            candidate.params,
+            DataSplit(X, y, X[held_out], y[held_out]),
+            np.random.default_rng((base_seed, k)).permutation(train),
+            (base_seed, k),
             classes,
         )
-        for c in asked
-        for k, (into, out) in enumerate(parts)
+        for candidate in to_tune
+        for k, (train, held_out) in enumerate(fold_rows)
     )
-    found, judged = clock.map(tasks), []
-    for number, c in enumerate(asked):
-        mine = found[number * folds : (number + 1) * folds]
-        error, spread = mean_with_error(np.concatenate([one["losses"] for one in mine]))
-        kept, seconds = np.mean([one["kept"] for one in mine]), sum(one["seconds"] for one in mine)
-        judged.append(c._replace(error=error, spread=spread, kept=float(kept), seconds=seconds))
-    return judged + [c for c in candidates if c.model not in tune]
+    results, tuned = fits.map(tasks), []
+    for number, candidate in enumerate(to_tune):
+        fold_results = results[number * folds : (number + 1) * folds]
+        error, standard_error = mean_with_error(
+            np.concatenate([result["losses"] for result in fold_results])
+        )
+        kept, seconds = (
+            np.mean([result["kept"] for result in fold_results]),
+            sum(result["seconds"] for result in fold_results),
+        )
+        tuned.append(
+            candidate._replace(
+                error=error, standard_error=standard_error, kept=float(kept), seconds=seconds
+            )
+        )
+    return tuned + [candidate for candidate in candidates if candidate.model not in tune]
 
 
 def pick_settings(candidates: list[Candidate], tuned: bool) -> list[tuple[str, Candidate]]:
-    """The candidate of least error, and the sparsest within one standard error if another."""
+    """Return the candidate of lowest error, and the sparsest one within one standard error."""
     if not tuned:
-        return [(GIVEN, candidates[0])]
-    candidates = sorted(candidates, key=lambda c: c.kept)  # of equal errors the sparser is least
+        return [(UNTUNED, candidates[0])]
+    # Among equal errors the sparsest candidate comes first.
+    candidates = sorted(candidates, key=lambda c: c.kept)
     errors, kept = (np.array([getattr(c, name) for c in candidates]) for name in ("error", "kept"))
-    least = candidates[int(np.argmin(errors))]
-    near, _ = one_standard_error(errors, least.spread, kept, allow_empty=True)
-    sparse = candidates[near]
-    if sparse is least:
-        return [(f"{LEAST}, {SPARSE}", least)]
-    return [(LEAST, least), (SPARSE, sparse)]
+    lowest = candidates[int(np.argmin(errors))]
+    sparse_index, _ = one_standard_error(errors, lowest.standard_error, kept, allow_empty=True)
+    sparse = candidates[sparse_index]
+    if sparse is lowest:
+        return [(f"{LOWEST_ERROR}, {SPARSE}", lowest)]
+    return [(LOWEST_ERROR, lowest), (SPARSE, sparse)]
 
 
 def repeat_runs(
     models: dict[str, BaseEstimator],
     picks: list[tuple[str, Candidate]],
-    sides: Sides,
+    split: DataSplit,
     subsample: float | None,
     seeds: list[int],
     classes: bool,
-    clock: Clock,
+    fits: ParallelFits,
 ) -> list[dict]:
-    """All runs of all picks; run k has the same rows in the same order for every model."""
-    orders = [_rows(sides.y, subsample, seed, classes) for seed in seeds]
+    """Run all picks; run k uses the same rows in the same order for every model."""
+    orders = [_row_order(split.y, subsample, seed, classes) for seed in seeds]
     tasks = (
-        delayed(_fit_once)(models[c.model], c.params, sides, order, seed, classes)
+        delayed(_fit_once)(models[c.model], c.params, split, order, seed, classes)
         for _, c in picks
         for seed, order in zip(seeds, orders, strict=True)
     )
-    return clock.map(tasks)
+    return fits.map(tasks)
 
 
-def _rows(y, subsample, seed, classes) -> np.ndarray:
-    """A random order of all rows, or of a random share of them."""
+def _row_order(y, subsample, seed, classes) -> np.ndarray:
+    """Return all rows, or a random fraction of them, in random order."""
     rows = np.random.default_rng(seed).permutation(len(y))
     if subsample is None:
         return rows

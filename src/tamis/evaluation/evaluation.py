@@ -1,4 +1,4 @@
-"""Rows that a model is judged by, predicted once: what sentences, checks and figures stand on."""
+"""A model with its test rows, predicted once, for sentences, checks and figures."""
 
 import functools
 import warnings
@@ -19,19 +19,25 @@ from tamis.base.scores import (
     row_losses,
     update_baseline,
 )
-from tamis.evaluation.columns import TWIN, moments_of, substitutes, twins_of
+from tamis.evaluation.columns import (
+    MIN_TWIN_CORRELATION,
+    column_moments,
+    find_substitutes,
+    substitutes_from_groups,
+)
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.selection.supports import kept_by
 
-MOST_ROWS = 20_000  # that figures of columns are taken from
-MOST_CLASSES = 20  # that are looked at one by one
-MOST_COLUMNS = 1 << 22  # wider rows are judged, but their columns are not looked at
+MOST_ROWS = 20_000  # a sample of so many rows gives the statistics of columns
+MAX_CLASSES = 20  # classes with residuals of their own
+MOST_COLUMNS = 1 << 22  # wider rows get an error, but no statistics of columns
 
 
 @dataclass
 class Evidence:
-    """A fitted model, rows that it has not seen, and, where they are known, those it has learnt
-    from; without rows the model's own word about its error, where it has one.
+    """A fitted model with its test rows and, where known, its training rows.
+
+    Without test rows the evaluation uses the errors that the model itself holds.
     """
 
     model: Any
@@ -40,7 +46,7 @@ class Evidence:
     names: Any = None
     X_train: Any = None
     y_train: Any = None
-    discoveries: Any = None  # whether to look for them, or a selector that has
+    discoveries: Any = None  # whether to test for discoveries, or a fitted selector
 
     def __post_init__(self):
         if (self.X is None) != (self.y is None):
@@ -78,28 +84,26 @@ class Evidence:
 
     @classmethod
     def streamed(cls, model: Any, chunks: Iterable[tuple[Any, Any]], names: Any = None):
-        """Evidence of rows that come in chunks of X and y: all are judged, and the columns of the
-        first ones are looked at.
-        """
-        first, parts, held = [], dict[str, list](), 0
+        """Build the evidence from chunks of X and y: errors of all rows, columns of the first."""
+        row_chunks, chunk_values, n_sampled = [], dict[str, list](), 0
         for X, y in chunks:
-            one = cls(model, X, y)
-            for what in ("y", "guess", "chances", "score"):
-                found = getattr(one, what)
-                if found is not None:
-                    parts.setdefault(what, []).append(found)
-            if held < MOST_ROWS:
-                first.append(of_width(X[: MOST_ROWS - held], int(model.n_features_in_)))
-                held += first[-1].shape[0]
-        if not held:
+            chunk = cls(model, X, y)
+            for name in ("y", "guess", "chances", "score"):
+                values = getattr(chunk, name)
+                if values is not None:
+                    chunk_values.setdefault(name, []).append(values)
+            if n_sampled < MOST_ROWS:
+                row_chunks.append(of_width(X[: MOST_ROWS - n_sampled], int(model.n_features_in_)))
+                n_sampled += row_chunks[-1].shape[0]
+        if not n_sampled:
             return cls(model, names=names)
-        whole = {what: np.concatenate(found) for what, found in parts.items()}
-        rows = sp.csr_array(sp.vstack(first))
+        values = {name: np.concatenate(values) for name, values in chunk_values.items()}
+        rows = sp.csr_array(sp.vstack(row_chunks))
         evidence = cls(model, names=names)
-        evidence.y = whole.pop("y")
-        # What is worked out from X elsewhere is known here.
-        evidence.guess = whole["guess"]
-        evidence.chances, evidence.score = whole.get("chances"), whole.get("score")
+        evidence.y = values.pop("y")
+        # These cached properties are normally computed from X.
+        evidence.guess = values["guess"]
+        evidence.chances, evidence.score = values.get("chances"), values.get("score")
         evidence.rows = rows if evidence.width <= MOST_COLUMNS else None
         evidence.drawn = np.arange(rows.shape[0])
         return evidence
@@ -117,7 +121,7 @@ class Evidence:
 
     @functools.cached_property
     def kept(self) -> Any:
-        """Columns that the model kept; None where it does not say."""
+        """Columns that the model selects; None if unknown."""
         try:
             return np.asarray(kept_by(self.model)[0])
         except TypeError:
@@ -127,14 +131,15 @@ class Evidence:
         """A column's name, or its number."""
         if self.names is not None:
             return str(self.names[column])
-        if vars(self.model).get("reading_"):  # it was trained from a file
+        if vars(self.model).get("reading_"):  # trained from a file
             return names_of(self.model, [column])[0]
         return f"column {column}"
 
     @functools.cached_property
     def importance(self) -> np.ndarray:
-        """Weight times spread of the kept columns, the highest over outputs; the spread is that of
-        the rows, and 1 where there are none.
+        """|Weight| times standard deviation of the selected columns, the largest over outputs.
+
+        Without rows the deviation is 1.
         """
         coef: Any = getattr(self.model, "coef_", None)
         if coef is None or self.kept is None or coef.shape[-1] != self.width:
@@ -146,26 +151,24 @@ class Evidence:
 
     @functools.cached_property
     def substitutes(self) -> dict[int, list[tuple[int, float]]]:
-        """For kept columns the others that could stand for them, with their correlations."""
+        """For each selected column the columns correlated with it, with their correlations."""
         if self.kept is None:
             return {}
-        if self.grouped:
-            return twins_of(self.claims, self.ranked)
+        if self.has_groups:
+            return substitutes_from_groups(self.claims, self.ranked)
         if self.rows is None or self.moments is None:
             return {}
-        return substitutes(self.rows, self.ranked, *self.moments[:2])
+        return find_substitutes(self.rows, self.ranked, *self.moments[:2])
 
     @property
-    def grouped(self) -> bool:
-        """Whether a selector has told the near copies of what was kept among its groups."""
-        bar = None if self.claims is None else self.claims.substitutes
-        return bar is not None and bar <= TWIN
+    def has_groups(self) -> bool:
+        """Whether the groups of a selector hold the substitutes of the selected columns."""
+        threshold = None if self.claims is None else self.claims.substitutes
+        return threshold is not None and threshold <= MIN_TWIN_CORRELATION
 
     @functools.cached_property
     def claims(self) -> Any:
-        """A selector that has tested the kept columns, where it was asked for: on the rows learnt
-        from, if they are known, else on those given.
-        """
+        """Selector that has tested the selected columns, or None; on the training rows if known."""
         if not isinstance(self.discoveries, bool) or self.kept is None:
             return self.discoveries
         X, y = (self.X, self.y) if self.y_train is None else (self.X_train, self.y_train)
@@ -173,59 +176,57 @@ class Evidence:
             return None
         selector = FDRSelector(targets="classes" if self.classes else "numbers")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is too rare stands in the table
+            warnings.simplefilter("ignore")  # the table holds what is too rare
             return selector.fit(X, y, also=self.kept)
 
     def claim(self, column: int) -> tuple[float, int]:
-        """The q-value of a column, the smallest over outputs, and the head of its group: the claim
-        is about them both.
-        """
+        """Return the q-value of a column, the smallest over outputs, and the head of its group."""
         claims = self.claims
         heads, qvalues = np.atleast_2d(claims.head_), np.atleast_2d(claims.qvalues_)
-        own = enumerate(heads[:, column].tolist())
-        found = [(float(qvalues[c, head]), head) for c, head in own if head >= 0]
-        return min(found, default=(1.0, int(column)))
+        output_heads = enumerate(heads[:, column].tolist())
+        claims_of_column = [
+            (float(qvalues[c, head]), head) for c, head in output_heads if head >= 0
+        ]
+        return min(claims_of_column, default=(1.0, int(column)))
 
     @functools.cached_property
     def ranked(self) -> np.ndarray:
-        """Kept columns, the most important first."""
+        """Selected columns, the most important first."""
         kept = np.zeros(0, int) if self.kept is None else self.kept
         return kept[np.argsort(-self.importance, kind="stable")]
 
     # ------------------------------------------------------------------ the rows
     @functools.cached_property
     def guess(self) -> Any:
-        """What the model predicts."""
+        """Predictions of the model for the test rows."""
         if self.y is None:
             return None
-        found = self.model.predict(self.X)
-        return found.toarray() if sp.issparse(found) else np.asarray(found)
+        predictions = self.model.predict(self.X)
+        return predictions.toarray() if sp.issparse(predictions) else np.asarray(predictions)
 
     @functools.cached_property
     def chances(self) -> Any:
-        """Probabilities of the classes, where the model gives them for one label a row."""
-        ask = getattr(self.model, "predict_proba", None)
-        if self.y is None or ask is None or not self.classes or self.y.ndim > 1:
+        """Probabilities of the classes, if the model predicts them and rows have one label."""
+        predict_proba = getattr(self.model, "predict_proba", None)
+        if self.y is None or predict_proba is None or not self.classes or self.y.ndim > 1:
             return None
-        found = ask(self.X)
-        return None if isinstance(found, list) else np.asarray(found)
+        probabilities = predict_proba(self.X)
+        return None if isinstance(probabilities, list) else np.asarray(probabilities)
 
     @functools.cached_property
     def score(self) -> Any:
-        """A number a row that grows with the second of two classes; None elsewhere."""
+        """Decision score of the second of two classes; None for other targets."""
         classes = getattr(self.model, "classes_", ())
         if self.y is None or not self.classes or self.y.ndim > 1 or len(classes) != 2:
             return None
-        ask = getattr(self.model, "decision_function", None)
-        if ask is not None:
-            return np.asarray(ask(self.X)).ravel()
+        decision_function = getattr(self.model, "decision_function", None)
+        if decision_function is not None:
+            return np.asarray(decision_function(self.X)).ravel()
         return None if self.chances is None else self.chances[:, 1]
 
     @functools.cached_property
     def rows(self) -> Any:
-        """The rows as CSR, at most so many of them, drawn by the same seed every time; those learnt
-        from where there are no others.
-        """
+        """A fixed sample of the rows as CSR; of the training rows if there are no others."""
         if self.X is None:
             return self.train_rows
         if self.width > MOST_COLUMNS:
@@ -234,68 +235,67 @@ class Evidence:
 
     @functools.cached_property
     def drawn(self) -> np.ndarray:
-        """Numbers of the rows that columns are looked at in."""
-        return drawn_rows(len(self.y if self.X is not None else self.y_train))
+        """Indices of the sampled rows."""
+        return sample_rows(len(self.y if self.X is not None else self.y_train))
 
     @property
-    def drawn_targets(self) -> Any:
-        """Targets of `rows`, where they are known."""
+    def sampled_targets(self) -> Any:
+        """Targets of `rows`, if known."""
         y = self.y if self.y is not None else self.y_train
         return None if y is None else np.asarray(y)[self.drawn]
 
     @functools.cached_property
     def train_rows(self) -> Any:
-        """The rows learnt from as CSR, at most so many of them."""
+        """A fixed sample of the training rows as CSR."""
         if self.X_train is None or self.width > MOST_COLUMNS:
             return None
         rows = self.X_train.shape[0] if hasattr(self.X_train, "shape") else len(self.X_train)
-        return _as_csr(self.X_train, drawn_rows(rows))
+        return _as_csr(self.X_train, sample_rows(rows))
 
     @functools.cached_property
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Means, spreads and shares of rows with a nonzero, a column each."""
-        return None if self.rows is None else moments_of(self.rows)
+        """Means, standard deviations and densities of the columns."""
+        return None if self.rows is None else column_moments(self.rows)
 
     # ------------------------------------------------------------------ errors
     @property
     def scoring(self) -> str:
-        """Name of the scorer whose losses are told."""
+        """Name of the loss."""
         return default_scoring(self.classes)
 
     @functools.cached_property
     def losses(self) -> Any:
-        """Loss of each row: wrong or not, the share of wrong labels, or a squared difference."""
+        """Loss of each row: 0 or 1, the fraction of wrong labels, or the squared error."""
         return None if self.y is None else row_losses(self.y, self.guess, self.scoring)
 
     @property
-    def rests(self) -> list[np.ndarray]:
-        """What the model leaves unexplained of the targets of `rows`, by output or class."""
+    def residuals(self) -> list[np.ndarray]:
+        """Residuals of the model for the targets of `rows`, by output or class."""
         y, guess = self.y[self.drawn], self.guess[self.drawn]
         if not self.classes or y.ndim > 1:
             return list(np.atleast_2d((y - guess.astype(float)).T))
         chances = None if self.chances is None else self.chances[self.drawn]
-        classes = list(np.unique(y))[:MOST_CLASSES]
-        known = list(getattr(self.model, "classes_", ()))
+        classes = list(np.unique(y))[:MAX_CLASSES]
+        model_classes = list(getattr(self.model, "classes_", ()))
         return [
-            (y == one) - (guess == one if chances is None else chances[:, known.index(one)])
-            for one in (classes[1:] if len(classes) == 2 else classes)
-            if chances is None or one in known
+            (y == label)
+            - (guess == label if chances is None else chances[:, model_classes.index(label)])
+            for label in (classes[1:] if len(classes) == 2 else classes)
+            if chances is None or label in model_classes
         ]
 
     @property
-    def rests_of_guessing(self) -> list[np.ndarray]:
-        """The same of one who does not look at the row."""
+    def baseline_residuals(self) -> list[np.ndarray]:
+        """Targets of `rows`, by output or class: the residuals of a constant prediction."""
         y = self.y[self.drawn]
         if not self.classes or y.ndim > 1:
             return list(np.atleast_2d(y.T.astype(float)))
-        classes = np.unique(y)[:MOST_CLASSES]
-        return [(y == one).astype(float) for one in classes]
+        classes = np.unique(y)[:MAX_CLASSES]
+        return [(y == label).astype(float) for label in classes]
 
     @functools.cached_property
     def baseline(self) -> Any:
-        """What is guessed without looking at a row: the most frequent class, the mean, by output;
-        of the rows learnt from where they are known.
-        """
+        """Constant prediction: the most frequent class or the mean, of training rows if known."""
         y = self.y if self.y_train is None else np.asarray(self.y_train)
         state: Baseline = []
         update_baseline(state, y, None, self.classes)
@@ -303,37 +303,35 @@ class Evidence:
 
     @functools.cached_property
     def baseline_losses(self) -> Any:
-        """Losses of the baseline."""
+        """Loss of the baseline for each row."""
         if self.y is None:
             return None
         return row_losses(self.y, np.broadcast_to(self.baseline, self.y.shape), self.scoring)
 
 
 def as_classes(y: np.ndarray, classes: Any) -> np.ndarray:
-    """Targets of a file, floats there, as the whole numbers that the classes are: 1, not 1.0."""
-    whole = y.dtype.kind == "f" and getattr(classes, "dtype", y.dtype).kind in "iu"
-    return y.astype(np.int64) if whole and (y == np.floor(y)).all() else y
+    """Return float targets of a file as integers where the classes are integers."""
+    is_integer = y.dtype.kind == "f" and getattr(classes, "dtype", y.dtype).kind in "iu"
+    return y.astype(np.int64) if is_integer and (y == np.floor(y)).all() else y
 
 
 def of_width(X: Any, width: int) -> sp.csr_array:
-    """Rows of a file as wide as the model: a file may end before the model's last column, or go on
-    after it.
-    """
+    """Return rows of a file with `width` columns: a file may have fewer or more than the model."""
     X = sp.csr_array(X, dtype=float)
     if X.shape[1] > width:
         return X[:, :width]
     return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
-def drawn_rows(count: int) -> np.ndarray:
-    """All rows, or as many as are looked at, in their order."""
+def sample_rows(count: int) -> np.ndarray:
+    """Return the indices of all rows, or of a fixed sample, ascending."""
     if count <= MOST_ROWS:
         return np.arange(count)
     return np.sort(np.random.default_rng(0).choice(count, MOST_ROWS, replace=False))
 
 
 def _as_csr(X: Any, rows: np.ndarray) -> sp.csr_array:
-    """Some rows of a user's table as CSR of floats."""
+    """Return some rows of user input as CSR of floats."""
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
     check_sparse(X)

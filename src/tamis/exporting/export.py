@@ -1,17 +1,17 @@
-"""`export`: a model in a form that others run."""
+"""`export`: write a model in a format that runs without tamis."""
 
 import os
 from pathlib import Path
 from typing import Any
 
 from tamis.base.validation import take_matrix
-from tamis.exporting.forms.onnx import onnx_of
-from tamis.exporting.forms.plain import json_of
-from tamis.exporting.forms.python import python_of
-from tamis.exporting.forms.scorecard import scorecard_of
-from tamis.exporting.forms.sql import sql_of
-from tamis.exporting.inputs.pipelines import steps_of
-from tamis.exporting.linear import linear_of
+from tamis.exporting.forms.onnx import to_onnx
+from tamis.exporting.forms.plain import to_json
+from tamis.exporting.forms.python import to_python
+from tamis.exporting.forms.scorecard import to_scorecard
+from tamis.exporting.forms.sql import to_sql
+from tamis.exporting.inputs.pipelines import split_pipeline
+from tamis.exporting.linear import extract_linear
 from tamis.system.files import StrPath, refuse_inputs, replacing, sources_of
 
 SUFFIXES = {
@@ -37,40 +37,40 @@ def export(
     points: int = 10,
     X: Any = None,
 ) -> None:
-    """Write a linear model for use outside of Python, as the few columns that it kept.
+    """Write a linear model for use without tamis, with its selected columns only.
 
-    Choose JSON for a program of your own, Python to predict without tamis or NumPy, SQL to predict
-    where the rows lie, ONNX for a runtime, and a scorecard for paper. `save` keeps any model, with
-    all that it needs to learn on.
+    Use JSON for a program of your own, Python to predict without tamis or NumPy, SQL to predict in
+    a database, ONNX for a runtime, and a scorecard for use on paper. `save` stores any model with
+    its full state.
 
     Parameters
     ----------
     model : estimator
         A fitted linear model, or a scikit-learn Pipeline that ends in one: first a vectoriser of
         texts, DictVectorizer, OneHotEncoder, SimpleImputer, ColumnTransformer of such or `Table`,
-        if any, then scalers and selectors of columns. Its names and how gaps, dates and texts are
-        read come along.
+        if any, then scalers and selectors of columns. Names and the parsing of gaps, dates and
+        texts are exported too.
     path : str or os.PathLike
-        Where to write; not over the file that the model was loaded or trained from.
+        File to write; not the one that the model was loaded or trained from.
     to : {"json", "python", "sql", "onnx", "scorecard"} or None, default=None
-        None goes by the suffix: .json, .py, .sql, .onnx or .md.
+        Format. None is the one of the suffix: .json, .py, .sql, .onnx or .md.
     names : array-like of str, default=None
-        Names of all columns, where X was neither a DataFrame nor a file.
+        Names of all columns, if X was neither a DataFrame nor a file.
     task : object, default=None
-        Which task, of a model of several.
+        Task, for a model with several.
     dialect : {"sqlite", "postgresql", "duckdb"}, default="sqlite"
-        Of SQL.
+        SQL dialect.
     table : str, default="rows"
-        Table that SQL reads.
+        Table that the SQL query reads.
     inputs : {"fields", "all", "kept"} or None, default=None
-        What ONNX takes: an input a field of a table, a tensor of all columns, or one of the kept
-        ones. None takes fields where the model was trained from a table or in a Pipeline that
-        reads records, and all columns elsewhere.
+        Inputs of the ONNX graph: one per field of a table, a tensor of all columns, or one of the
+        selected columns. None is fields for a model that was trained from a table or in a Pipeline
+        that reads records, and all columns otherwise.
     points : int, default=10
-        Most points of a feature on a scorecard.
+        Largest number of points of a feature on a scorecard.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows, as the model's `predict` takes them, by which the points of a scorecard are chosen,
-        and on which the cost of rounding is told. Without them only a bound is.
+        Rows in the form of `predict`. They determine the points of a scorecard and its rounding
+        error; without them the scorecard holds only a bound.
 
     See Also
     --------
@@ -113,7 +113,7 @@ def export(
 
 
 def form_of(path: StrPath, to: str | None) -> str:
-    """The form that is asked for, or that a suffix names."""
+    """Return the format `to`, or that of the suffix."""
     if to is None:
         suffix = Path(os.fsdecode(path)).suffix.lower()
         if suffix not in SUFFIXES:
@@ -139,16 +139,16 @@ def exported(
     points: int = 10,
     X: Any = None,
 ) -> bytes:
-    """A model in a form, as bytes."""
-    linear = linear_of(model, task, names)
+    """Return a model in a format, as bytes."""
+    linear = extract_linear(model, task, names)
     try:
         if form == "onnx":
-            return onnx_of(linear, inputs)
+            return to_onnx(linear, inputs)
         if form == "sql":
-            return sql_of(linear, dialect, table).encode()
+            return to_sql(linear, dialect, table).encode()
         if form == "scorecard":
-            return scorecard_of(linear, points, _taken(model, X)).encode()
-        return (json_of if form == "json" else python_of)(linear).encode()
+            return to_scorecard(linear, points, _model_rows(model, X)).encode()
+        return (to_json if form == "json" else to_python)(linear).encode()
     except UnicodeEncodeError as error:
         raise ValueError(
             f"a name holds {error.object[error.start]!r}, half a character, which {form} cannot "
@@ -156,13 +156,13 @@ def exported(
         ) from None
 
 
-def _taken(model: Any, X: Any) -> Any:
-    """Rows as the kept columns are counted: records go through what reads them before the model."""
-    steps, last = steps_of(model)
+def _model_rows(model: Any, X: Any) -> Any:
+    """Return rows with the columns of the model; records pass the first steps of a Pipeline."""
+    steps, last = split_pipeline(model)
     if X is None or (steps is not None and steps.first is None):
         return X
     if steps is not None:
         X = steps.first.transform(X)
-        return X if steps.weighing is None else steps.weighing.transform(X)
-    asked = getattr(last, "_asked", None)
-    return (take_matrix(last, X, reset=False) if asked is None else asked(X)[1]).scipy()
+        return X if steps.tfidf is None else steps.tfidf.transform(X)
+    validate = getattr(last, "_asked", None)
+    return (take_matrix(last, X, reset=False) if validate is None else validate(X)[1]).scipy()

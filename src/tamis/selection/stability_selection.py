@@ -1,4 +1,4 @@
-"""Stability selection: features that most halves of the data keep, and a bound on false ones."""
+"""Stability selection: features selected on most halves of the rows, with an error bound."""
 
 import warnings
 from numbers import Integral, Real
@@ -39,9 +39,14 @@ from tamis.selection.error_bounds import (
     ASSUMPTIONS,
     effective_threshold,
     false_selections,
-    settle_promises,
+    resolve_error_control,
 )
-from tamis.selection.half_samples import WEAKEST, find_strength, follow_pair, tally
+from tamis.selection.half_samples import (
+    PATH_END_RATIO,
+    find_strength_parameter,
+    select_on_halves,
+    selection_frequencies,
+)
 from tamis.system.progress import Progress
 from tamis.system.schema import array, figure, indices, number, rows, text
 from tamis.system.schema import one_of as either
@@ -52,28 +57,28 @@ _DISCRETE = ("binary", "multiclass")
 
 @estimator
 class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
-    r"""Keep the features that a sparse estimator selects on most halves of the data.
+    r"""Select the features that a sparse estimator selects on most halves of the rows.
 
-    Choose it when it matters that selected features are real, and when two analysts should find the
-    same ones. It costs up to :math:`2 B` times the path in fits. It does not predict: put a model
-    behind it in a pipeline.
+    Use it when selected features must be real, and when two analysts should select the same ones.
+    It costs up to :math:`2 B` paths of fits. It does not predict: put a model after it in a
+    pipeline.
 
     The rows are split at random into two halves, `n_pairs` times. On each half the estimator is
-    fitted along a path of penalties, from the strongest on, until `n_selected` = q features have
-    come in. Kept are the features whose share of the :math:`2 B` halves, `selection_probability_`,
-    reaches the threshold :math:`\pi`.
+    fitted along a path of penalties, from the strongest on, until `n_selected` = q features are
+    selected. The result is the features whose fraction of the :math:`2 B` halves,
+    `selection_probability_`, reaches the threshold :math:`\pi`.
 
-    **What the bound says.** Call a feature *false* if a run on half of the rows picks it with
-    probability at most q/p, no more often than drawing q of the p features blindly would. The
-    expected number V of false features among the selected ones satisfies
+    **The bound.** A feature is *false* if a run on half of the rows selects it with probability at
+    most q/p, as a random draw of q of the p features does. The expected number V of false features
+    among the selected ones satisfies
 
     .. math:: E(V) \le \frac{q^2}{(2 \pi - 1)\, p} ,
 
-    for independent rows and any estimator. It is an expectation over data sets: on one of them V
-    may be larger. That "false" includes all features unrelated to the target holds if the estimator
-    picks these no more often than blindly (Meinshausen and Buhlmann assume this, with exchangeable
-    noise). A feature that stands in for a correlated real one is often picked, and is not "false"
-    in this sense. Give two of `threshold`, `n_selected` and `max_false`, and the bound gives the
+    for independent rows and any estimator. It is an expectation over data sets: on a single one V
+    may be larger. "False" includes all features unrelated to the target if the estimator selects
+    these no more often than a random draw (Meinshausen and Buhlmann assume this, with exchangeable
+    noise). A feature that is correlated with a real one is often selected, and is not "false" in
+    this sense. Give two of `threshold`, `n_selected` and `max_false`, and the bound gives the
     third.
 
     {parameters}
@@ -104,9 +109,9 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     >>> selector = StabilitySelector(Lasso(), max_false=0.5, random_state=0).fit(X, y)
     >>> selector.support_.tolist()
     [0, 1, 2, 3]
-    >>> kept, false = selector.n_selected_, selector.expected_false_selections_
-    >>> print(f"each run kept {kept} features; at most {false:.2f} false ones are expected")
-    each run kept 11 features; at most 0.48 false ones are expected
+    >>> q, false = selector.n_selected_, selector.expected_false_selections_
+    >>> print(f"each run selects {q} features; at most {false:.2f} false ones are expected")
+    each run selects 11 features; at most 0.48 false ones are expected
     >>> selector.transform(X).shape
     (200, 4)
     """
@@ -115,23 +120,23 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         None,
         [HasMethods("fit"), None],
         "A sparse classifier or regressor with `coef_`, `support_` or `get_support`, or a "
-        "pipeline that ends in one and keeps the columns in place. None is `RDAClassifier` or "
-        "`RDARegressor`, by the targets. Random states inside it are set from `random_state`.",
+        "pipeline that ends in one and preserves the columns. None is `RDAClassifier` or "
+        "`RDARegressor`, by the targets. Its random states are set from `random_state`.",
         "estimator or None",
     )
     threshold: float | None = parameter(
         None,
         [Interval(Real, 0.5, 1.0, closed="right"), None],
-        "Least selection probability, above 0.5. None is found from the other two, or 0.75.",
+        "Smallest selection probability, above 0.5. None is computed from the other two, or 0.75.",
         kw_only=True,
     )
     n_selected: int | None = parameter(
         None,
         [COUNT, None],
-        "Most features that a run may keep (q). None is found from the other two. With only "
-        "`threshold` given, runs follow the whole path and q is estimated by the mean number of "
-        "features that came in. Where the path jumps over q, the largest weights come first, so "
-        "columns should have similar scales.",
+        "Largest number of features that a run may select (q). None is computed from the other "
+        "two. With only `threshold` given, runs follow the whole path and q is estimated by the "
+        "mean number of selected features. Where the path jumps over q, the largest weights come "
+        "first, so columns should have similar scales.",
         kw_only=True,
     )
     max_false: float | None = parameter(
@@ -144,35 +149,35 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     assumption: str = parameter(
         "none",
         [one_of(*ASSUMPTIONS)],
-        "What is assumed of the distribution of the selection shares of false features. The "
-        "more, the smaller the bound (by half, and by several times), as in sections 3.2 and 3.3 "
-        "of Shah and Samworth.",
+        "Assumption on the distribution of the selection frequencies of false features. A stronger "
+        "one gives a smaller bound (by half, and by several times), see sections 3.2 and 3.3 of "
+        "Shah and Samworth.",
         '{"none", "unimodal", "r-concave"}',
         kw_only=True,
     )
     param_name: str | None = parameter(
         None,
         [str, None],
-        'Parameter with the strength of the penalty: of the estimator "alpha", "C" or "gravity", '
-        "whichever it has first.",
+        'Parameter of the penalty strength. None is the first of "alpha", "C" and "gravity" that '
+        "the estimator has.",
         "str or None",
         kw_only=True,
     )
     param_values: Any = parameter(
         10,
         [COUNT, ARRAY, None],
-        "A number asks for an automatic path of so many values, from about where the first "
-        "feature comes in to a hundredth of it, found on each half by itself. An array is taken "
-        "as it is, the strongest penalty first. None fits the estimator as it is, once a half.",
+        "A number gives an automatic path of so many values, from about where the first feature "
+        "enters to a hundredth of it, computed on each half separately. An array holds the values, "
+        "the strongest penalty first. None fits the estimator unchanged, once per half.",
         kw_only=True,
     )
     n_pairs: int = parameter(50, [COUNT], "Pairs of halves (B).", kw_only=True)
     complementary: bool = parameter(
         True,
         [BOOL],
-        "Whether the two halves of a pair share no row (Shah and Samworth). False draws each half "
-        "anew (Meinshausen and Buhlmann), for comparison; the bound is then the one of their "
-        "paper, for infinitely many halves.",
+        "Whether the two halves of a pair share no row (Shah and Samworth). False draws every half "
+        "independently (Meinshausen and Buhlmann), for comparison; the bound is then the one of "
+        "their paper, for infinitely many halves.",
         kw_only=True,
     )
     stratify: bool = parameter(
@@ -184,7 +189,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     n_jobs: int | None = parameter(
         None,
         [Integral, None],
-        "Pairs at a time, by joblib (any backend); the result does not depend on it.",
+        "Number of pairs in parallel, by joblib (any backend); the result does not depend on it.",
         kw_only=True,
     )
     random_state: Seed = parameter(
@@ -208,20 +213,21 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     }
     _attributes: ClassVar[str] = """\
         selection_probability_ : ndarray of shape (n_features,)
-            Share of the halves that selected the feature.
+            Fraction of the halves that select the feature.
         support_ : ndarray of int
-            Indices of the kept features, ascending.
+            Indices of the selected features, ascending.
         expected_false_selections_ : float
             The bound on the expected number of false features in `support_`.
         threshold_ : float
             The threshold used.
         n_selected_ : float
-            q: the most features of a run, or their mean number where the whole path was followed.
+            q: the largest number of features of a run, or the mean number where runs follow the
+            whole path.
         path_ : ndarray of shape (n_values,)
-            The path: values of the parameter, or for an automatic path shares of the strongest
+            The path: values of the parameter, or for an automatic path ratios to the strongest
             penalty.
         stability_path_ : csr_array of shape (n_values, n_features)
-            Share of the halves that had selected the feature by each value of the path; the last
+            Fraction of the halves that select the feature up to each value of the path; the last
             row is `selection_probability_`.
         param_name_ : str or None
             The parameter that was varied.
@@ -246,21 +252,21 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         self : object
         """
         self._validate_params()
-        X, y = self._take(X, y)
-        estimator = self._estimator(y)
-        strata = self._strata(estimator, y)
-        name, path, automatic = self._path(estimator)
-        threshold, most = self._settle(X.shape[1])
-        runs = self._run(estimator, X, y, strata, name, path, automatic, most)
-        self._store(runs, name, path, threshold, most)
+        X, y = self._validate_training(X, y)
+        estimator = self._resolve_estimator(y)
+        strata = self._class_strata(estimator, y)
+        name, path, is_automatic = self._resolve_path(estimator)
+        threshold, max_selected = self._resolve_error_control(X.shape[1])
+        runs = self._run_halves(estimator, X, y, strata, name, path, is_automatic, max_selected)
+        self._set_results(runs, name, path, threshold, max_selected)
         return self
 
     # ------------------------------------------------------------------ preparation
-    def _take(self, X, y):
-        """Checked rows and targets."""
+    def _validate_training(self, X, y):
+        """Return validated rows and targets."""
         refuse_collection(type(self).__name__, X)
         refuse_collection(type(self).__name__, y)
-        several = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
+        is_multi_output = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
         X, y = validate_data(
             self,
             X,
@@ -270,46 +276,47 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
             ensure_min_samples=4,
             ensure_all_finite=False,
         )
-        if X.dtype == object:  # numbers in lists of Python's own that NumPy has no type for
+        if X.dtype == object:  # numbers of Python in lists, for which NumPy has no type
             X = check_array(X, dtype=np.float64)
         check_sizes(X)
         if kind_of_targets(y) == "unknown":
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        y = y if several else along_one(y)
+        y = y if is_multi_output else along_one(y)
         return X, np.asarray(y)
 
-    def _estimator(self, y):
-        """The estimator, or the usual one for these targets."""
+    def _resolve_estimator(self, y):
+        """Return the estimator, or the default one for these targets."""
         if self.estimator is not None:
             return self.estimator
         from tamis.methods.sparse_online.dual_averaging import RDAClassifier, RDARegressor
 
-        discrete = kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator")
-        return RDAClassifier() if discrete else RDARegressor()
+        is_classification = kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator")
+        return RDAClassifier() if is_classification else RDARegressor()
 
-    def _strata(self, estimator, y):
-        """Class numbers to halve, or None."""
+    def _class_strata(self, estimator, y):
+        """Return the class indices for stratified halves, or None."""
         if not is_classifier(estimator) or kind_of_targets(y) not in _DISCRETE:
             return None
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             name = "StabilitySelector around a classifier"
             raise ValueError(one_class_message(name, classes[0]))
-        rows = np.bincount(codes)
-        if rows.min() < 2:
+        class_counts = np.bincount(codes)
+        if class_counts.min() < 2:
             raise ValueError(
-                f"each half needs a row of every class, but class {classes[rows.argmin()]} has "
-                f"only {rows.min()}."
+                "each half needs a row of every class, but class "
+                f"{classes[class_counts.argmin()]} has only {class_counts.min()}."
             )
         return codes if self.stratify else None
 
-    def _path(self, estimator):
-        """Name of the varied parameter, its values (shares where automatic), and whether they are
-        automatic.
+    def _resolve_path(self, estimator):
+        """Return the name of the path's parameter, its values, and whether the path is automatic.
+
+        Values of an automatic path are ratios to the strongest penalty.
         """
         if self.param_values is None:
             return None, np.ones(1), False
-        name = self.param_name or find_strength(estimator)
+        name = self.param_name or find_strength_parameter(estimator)
         if name is None:
             if isinstance(self.param_values, Integral):
                 return None, np.ones(1), False
@@ -323,7 +330,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
                 f"{sorted(estimator.get_params())}."
             )
         if isinstance(self.param_values, Integral):
-            return name, np.geomspace(1.0, WEAKEST, int(self.param_values) + 1)[1:], True
+            return name, np.geomspace(1.0, PATH_END_RATIO, int(self.param_values) + 1)[1:], True
         values = np.asarray(self.param_values, dtype=float)
         if values.ndim != 1 or not len(values):
             raise ValueError(
@@ -332,24 +339,31 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
             )
         return name, values, False
 
-    def _settle(self, width):
-        """Threshold and most features of a run."""
+    def _resolve_error_control(self, n_features):
+        """Return the threshold and the largest number of features of a run."""
         if self.assumption != "none" and not self.complementary:
             raise ValueError(
                 f"assumption={self.assumption!r} belongs to complementary pairs; set "
                 "complementary=True."
             )
-        return settle_promises(
-            self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption
+        return resolve_error_control(
+            self.threshold,
+            self.n_selected,
+            self.max_false,
+            n_features,
+            self.n_pairs,
+            self.assumption,
         )
 
     # ------------------------------------------------------------------ runs
-    def _run(self, estimator, X, y, strata, name, path, automatic, most):
-        """All halves; a list of (steps, features, unfinished fits)."""
-        base = int(check_random_state(self.random_state).randint(2**31 - 1))
+    def _run_halves(self, estimator, X, y, strata, name, path, is_automatic, max_selected):
+        """Run the path on all halves and return the runs."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         pairs = range(self.n_pairs if self.complementary else 2 * self.n_pairs)
         tasks = (
-            delayed(follow_pair)(estimator, X, y, strata, name, path, automatic, most, (base, pair))
+            delayed(select_on_halves)(
+                estimator, X, y, strata, name, path, is_automatic, max_selected, (seed, pair)
+            )
             for pair in pairs
         )
         runs = []
@@ -357,33 +371,37 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
             warnings.catch_warnings(),
             Progress(type(self).__name__, len(pairs), self.verbose) as progress,
         ):
-            # As it should be at the strong end of a path.
+            # Expected at the strong end of a path.
             warnings.filterwarnings("ignore", message=".*kept no feature.*")
-            warnings.filterwarnings("ignore", category=ConvergenceWarning)  # counted, and told once
-            for found in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
-                runs += found if self.complementary else found[:1]
+            warnings.filterwarnings(
+                "ignore", category=ConvergenceWarning
+            )  # counted, and warned of once
+            for pair_runs in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
+                runs += pair_runs if self.complementary else pair_runs[:1]
                 progress.advance(1, f"{len(runs)} halves")
         return runs
 
-    def _store(self, runs, name, path, threshold, most):
-        """Frequencies, the selected features and what is promised of them."""
-        unfinished = sum(run[2] for run in runs)
-        if unfinished:
+    def _set_results(self, runs, name, path, threshold, max_selected):
+        """Set the selection frequencies, the selected features and their error bound."""
+        n_unfinished = sum(run[2] for run in runs)
+        if n_unfinished:
             warnings.warn(
-                f"{unfinished} fits inside StabilitySelector used all their passes. Raise max_iter "
-                "or tol of the estimator.",
+                f"{n_unfinished} fits inside StabilitySelector used all their passes. Raise "
+                "max_iter or tol of the estimator.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         self.param_name_, self.path_, self.threshold_ = name, path, threshold
-        self.stability_path_ = tally(runs, len(path), self.n_features_in_)
+        self.stability_path_ = selection_frequencies(runs, len(path), self.n_features_in_)
         self.selection_probability_ = self.stability_path_[[-1]].toarray().ravel()
-        self.n_selected_ = float(np.mean([len(run[1]) for run in runs])) if most is None else most
+        self.n_selected_ = (
+            float(np.mean([len(run[1]) for run in runs])) if max_selected is None else max_selected
+        )
         self.expected_false_selections_ = false_selections(
             self.n_selected_, self.n_features_in_, threshold, self.n_pairs, self.assumption
         )
-        least = effective_threshold(threshold, self.n_pairs)
-        self.support_ = np.flatnonzero(self.selection_probability_ >= least - 1e-9)
+        min_frequency = effective_threshold(threshold, self.n_pairs)
+        self.support_ = np.flatnonzero(self.selection_probability_ >= min_frequency - 1e-9)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

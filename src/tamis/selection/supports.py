@@ -1,4 +1,4 @@
-"""What was kept: supports from masks, indices, weights and models, as a sparse 0/1 matrix."""
+"""Supports of runs, from masks, indices, weights or models, as a sparse 0/1 matrix."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias, cast
@@ -11,63 +11,63 @@ from tamis.base.fast_checks import check_sparse
 
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 Supports: TypeAlias = Matrix | Iterable  # of index arrays, masks, weights or fitted models
-_FORMS = (
+_ACCEPTED_FORMS = (
     "a boolean matrix (runs x features), a list of index arrays, a list of fitted models, or "
     "sparse weights"
 )
 
 
 def kept_by(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Indices that a model kept (of several outputs the union), and the sizes of their weights."""
+    """Return the features that a model selects (the union of outputs), and their |weights|."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
-        return _kept_by_steps(model)
+        return _selected_by_pipeline(model)
     if hasattr(model, "coef_"):
-        sizes = _largest(model.coef_)
-        kept = np.asarray(model.support_) if _is_ours(model) else np.flatnonzero(sizes)
-        return kept, sizes[kept]
+        weights = _max_abs_weights(model.coef_)
+        selected = np.asarray(model.support_) if _is_tamis_model(model) else np.flatnonzero(weights)
+        return selected, weights[selected]
     if hasattr(model, "get_support"):
         return np.flatnonzero(model.get_support()), None
-    # Of an SVM `support_` are rows.
+    # `support_` of an SVM holds rows.
     if hasattr(model, "support_") and not hasattr(model, "dual_coef_"):
-        kept = np.asarray(model.support_)
-        return np.flatnonzero(kept) if kept.dtype == bool else kept, None
+        selected = np.asarray(model.support_)
+        return np.flatnonzero(selected) if selected.dtype == bool else selected, None
     if hasattr(model, "feature_importances_"):
-        sizes = np.asarray(model.feature_importances_)
-        return np.flatnonzero(sizes), sizes[np.flatnonzero(sizes)]
+        weights = np.asarray(model.feature_importances_)
+        return np.flatnonzero(weights), weights[np.flatnonzero(weights)]
     raise TypeError(
         f"{type(model).__name__} does not say which features it kept: it has neither coef_ nor "
         "support_ nor get_support."
     )
 
 
-def _kept_by_steps(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
-    """What a pipeline's last step kept, in the columns that came in; all where it does not say."""
+def _selected_by_pipeline(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the input columns that the last step selects; all columns if it does not select."""
     selectors = [step for _, step in pipeline.steps[:-1] if hasattr(step, "get_support")]
     try:
-        kept, sizes = kept_by(pipeline[-1])
+        selected, weights = kept_by(pipeline[-1])
     except TypeError:
         if not selectors:
             raise
-        kept, sizes = np.arange(np.count_nonzero(selectors[-1].get_support())), None
+        selected, weights = np.arange(np.count_nonzero(selectors[-1].get_support())), None
     for selector in reversed(selectors):
-        kept = np.flatnonzero(selector.get_support())[kept]
-    return kept, sizes
+        selected = np.flatnonzero(selector.get_support())[selected]
+    return selected, weights
 
 
-def _is_ours(model) -> bool:
+def _is_tamis_model(model) -> bool:
     return hasattr(model, "support_") and type(model).__module__.startswith("tamis.")
 
 
-def _largest(coef) -> np.ndarray:
-    """Largest absolute weight of each feature over the outputs."""
+def _max_abs_weights(coef) -> np.ndarray:
+    """Return the largest absolute weight of each feature over the outputs."""
     if sp.issparse(coef):
         return np.asarray(abs(coef).max(axis=0).toarray()).ravel()
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 
 
-def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_array:
-    """All supports as a sparse 0/1 matrix (runs, features), or a sentence about a bad one."""
+def indicator_matrix(supports: Supports, n_features: int | None = None) -> sp.csr_array:
+    """Return all supports as a sparse 0/1 matrix (runs, features)."""
     if n_features is not None and (not isinstance(n_features, (int, np.integer)) or n_features < 1):
         raise ValueError(
             f"n_features must be a whole number of at least 1, or None. Got {n_features!r} instead."
@@ -76,7 +76,7 @@ def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_a
         hasattr(supports, "__len__") or hasattr(supports, "__iter__") or sp.issparse(supports)
     ):
         raise TypeError(
-            f"supports must be {_FORMS}. Got an object of type {type(supports).__name__}."
+            f"supports must be {_ACCEPTED_FORMS}. Got an object of type {type(supports).__name__}."
         )
     if sp.issparse(supports) or hasattr(supports, "shape"):
         matrix = _from_matrix(supports)
@@ -92,7 +92,7 @@ def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_a
 
 
 def _from_matrix(supports) -> sp.csr_array:
-    """Rows are runs; what is not zero was kept."""
+    """Return the nonzero pattern of a matrix (runs, features)."""
     if not sp.issparse(supports):
         supports = np.asarray(supports)
         if supports.ndim != 2:
@@ -115,39 +115,39 @@ def _from_matrix(supports) -> sp.csr_array:
 
 
 def _from_list(supports: list, n_features) -> sp.csr_array:
-    """One entry a run: a model, indices, a mask, or weights."""
-    read = [_one_run(support) for support in supports]
-    widths = {width for _, width in read if width is not None}
+    """Return the matrix of a list with one entry per run: model, indices, mask or weights."""
+    runs = [_parse_run(support) for support in supports]
+    feature_counts = {n_columns for _, n_columns in runs if n_columns is not None}
     if n_features is not None:
-        widths.add(int(n_features))
-    if not widths:
+        feature_counts.add(int(n_features))
+    if not feature_counts:
         raise ValueError("index arrays do not say how many features there are; pass n_features.")
-    if len(widths) > 1:
+    if len(feature_counts) > 1:
         raise ValueError(
             "all runs, and n_features where given, must have equally many features. Got "
-            f"{sorted(widths)}."
+            f"{sorted(feature_counts)}."
         )
-    width = widths.pop()
-    for number, (kept, _) in enumerate(read):
-        if len(kept) and (kept[0] < 0 or kept[-1] >= width):
-            bad = kept[0] if kept[0] < 0 else kept[-1]
+    n_columns = feature_counts.pop()
+    for number, (indices, _) in enumerate(runs):
+        if len(indices) and (indices[0] < 0 or indices[-1] >= n_columns):
+            outlier = indices[0] if indices[0] < 0 else indices[-1]
             raise ValueError(
-                f"run {number} keeps feature {bad}, outside 0..{width - 1}. Pass the right "
+                f"run {number} keeps feature {outlier}, outside 0..{n_columns - 1}. Pass the right "
                 "n_features."
             )
-    counts = [len(kept) for kept, _ in read]
-    columns = np.concatenate([kept for kept, _ in read]) if read else np.zeros(0, np.int64)
+    sizes = [len(indices) for indices, _ in runs]
+    columns = np.concatenate([indices for indices, _ in runs]) if runs else np.zeros(0, np.int64)
     return sp.csr_array(
-        (np.ones(len(columns)), columns, np.concatenate(([0], np.cumsum(counts)))),
-        shape=(len(read), width),
+        (np.ones(len(columns)), columns, np.concatenate(([0], np.cumsum(sizes)))),
+        shape=(len(runs), n_columns),
     )
 
 
-def _one_run(support) -> tuple[np.ndarray, int | None]:
-    """Kept features of one run, ascending and distinct, and the number of features if known."""
+def _parse_run(support) -> tuple[np.ndarray, int | None]:
+    """Return the sorted features of one run, and the number of features if known."""
     if hasattr(support, "fit"):
-        kept, _ = kept_by(support)
-        return np.unique(kept).astype(np.int64), getattr(support, "n_features_in_", None)
+        indices, _ = kept_by(support)
+        return np.unique(indices).astype(np.int64), getattr(support, "n_features_in_", None)
     if sp.issparse(support):
         matrix = _from_matrix(support.reshape(1, -1) if support.ndim == 1 else support)
         return np.unique(matrix.indices).astype(np.int64), matrix.shape[1]

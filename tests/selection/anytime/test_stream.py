@@ -12,7 +12,7 @@ from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg,
 REAL = [4, 17, 33]
 
 
-def made(rows=900, columns=60, seed=0, kind="numbers"):
+def make_stream(rows=900, columns=60, seed=0, kind="numbers"):
     """A stream in which three columns tell."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.6)
@@ -24,7 +24,7 @@ def made(rows=900, columns=60, seed=0, kind="numbers"):
     return X, np.digitize(score + rng.normal(size=rows), [-0.7, 0.7])
 
 
-def walked(X, y, cuts, **options):
+def learn_in_chunks(X, y, cuts, **options):
     """The rows in chunks."""
     model = FDRStream(**{"n_screen": 300, **options})
     for start, stop in zip([0, *cuts], [*cuts, len(y)], strict=True):
@@ -49,14 +49,14 @@ def same(one, other):
 
 @pytest.mark.parametrize("kind", ["numbers", "classes", "three"])
 def test_same_rows_in_any_chunks_dense_or_sparse_give_the_same_bits(kind):
-    X, y = made(kind=kind)
-    whole = FDRStream(n_screen=300).fit(X, y)
-    assert set(REAL[:2]) <= set(whole.support_) <= set(REAL)
+    X, y = make_stream(kind=kind)
+    model_at_once = FDRStream(n_screen=300).fit(X, y)
+    assert set(REAL[:2]) <= set(model_at_once.support_) <= set(REAL)
     for cuts in ([299, 301, 455], [1, 2, 3, 300, 777], [899]):
-        same(state(walked(X, y, cuts)), state(whole))
-    same(state(walked(sp.csr_array(X), y, [500])), state(whole))
-    assert whole.n_rows_ == 900
-    assert whole.n_tested_ == 600
+        same(state(learn_in_chunks(X, y, cuts)), state(model_at_once))
+    same(state(learn_in_chunks(sp.csr_array(X), y, [500])), state(model_at_once))
+    assert model_at_once.n_rows_ == 900
+    assert model_at_once.n_tested_ == 600
 
 
 def test_evidence_by_hand():
@@ -79,22 +79,22 @@ def test_evidence_by_hand():
     unit = model._stage.units[1]
     assert model._stage.sums[k] == pytest.approx(sums * unit, rel=1e-5)
     assert model._stage.squares[k] == pytest.approx(squares * unit**2, rel=1e-5)
-    wanted = 0.5 * np.log(prior / (squares + prior)) + sums**2 / (2 * (squares + prior))
-    assert model.log_evalues_[1] == pytest.approx(wanted, rel=1e-5)
+    expected = 0.5 * np.log(prior / (squares + prior)) + sums**2 / (2 * (squares + prior))
+    assert model.log_evalues_[1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_e_bh_by_its_definition():
     evalues = np.array([900.0, 1.0, 40.0, 300.0, 0.2, 150.0])
-    found = benjamini_hochberg(evalue_pvalues(np.log(evalues)), 10)
+    actual = benjamini_hochberg(evalue_pvalues(np.log(evalues)), 10)
     for q in (0.01, 0.02, 0.05, 0.1, 0.5):
         ordered = np.sort(evalues)[::-1]
         size = max((k for k in range(1, 7) if ordered[k - 1] >= 10 / (q * k)), default=0)
-        assert np.count_nonzero(found <= q) == size
-    assert np.all(found <= 1.0)
+        assert np.count_nonzero(actual <= q) == size
+    assert np.all(actual <= 1.0)
 
 
 def test_a_column_in_the_group_of_a_head_is_no_claim_of_its_own():
-    X, y = made()
+    X, y = make_stream()
     X[:, 5] = X[:, 4] + 0.1 * np.random.default_rng(3).normal(size=len(X))
     model = FDRStream(n_screen=300).fit(X, y)
     assert len({4, 5} & set(model.support_)) == 1
@@ -119,22 +119,22 @@ def test_looking_after_every_block_finds_nothing_in_noise():
 
 
 def test_history_tells_when_and_files_keep_a_stream_in_mid_block(tmp_path):
-    X, y = made()
+    X, y = make_stream()
     for stop in (120, 655):  # still waiting for rows to screen on; 55 rows into a block
-        model = walked(X[:stop], y[:stop], [])
+        model = learn_in_chunks(X[:stop], y[:stop], [])
         save(model, tmp_path / "m.tamis")
         same(
             state(load(tmp_path / "m.tamis").partial_fit(X[stop:], y[stop:])),
-            state(walked(X, y, [])),
+            state(learn_in_chunks(X, y, [])),
         )
-    model = walked(X, y, [])
+    model = learn_in_chunks(X, y, [])
     assert [entry["column"] for entry in model.history_][:2] == [4, 17]
     assert all(entry["rows"] in range(400, 901, BLOCK) for entry in model.history_)
     assert model.transform(X).shape == (900, len(model.support_))
 
 
 def test_sentences():
-    X, y = made()
+    X, y = make_stream()
     with pytest.warns(UserWarning, match="none was tested"):
         model = FDRStream().fit(X, y)
     assert len(model.support_) == 0
@@ -162,7 +162,7 @@ def test_the_level_of_a_category_is_not_lost_for_all_others_make_it():
 
 
 def test_pairs_and_features_of_several_classes_each_keep_the_rate():
-    X, y = made(kind="three")
+    X, y = make_stream(kind="three")
     model = FDRStream(n_screen=300, substitutes=None).fit(X, y)
     columns, outputs = model.candidates_, model.candidate_outputs_
     pvalues = evalue_pvalues(model.log_evalues_[outputs, columns])
@@ -170,6 +170,6 @@ def test_pairs_and_features_of_several_classes_each_keep_the_rate():
     best = np.minimum(3.0 * np.exp(-model.log_evalues_[:, tested].max(axis=0)), 1.0)
     features = dict(zip(tested, benjamini_hochberg(best, len(tested)), strict=True))
     pairs = benjamini_hochberg(pvalues, len(columns))
-    wanted = [max(pair, features[j]) for pair, j in zip(pairs, columns, strict=True)]
-    assert model.qvalues_[outputs, columns].tolist() == wanted
+    expected = [max(pair, features[j]) for pair, j in zip(pairs, columns, strict=True)]
+    assert model.qvalues_[outputs, columns].tolist() == expected
     assert set(model.support_) == {j for j, rate in features.items() if rate <= model.q}

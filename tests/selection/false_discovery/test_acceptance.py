@@ -66,11 +66,11 @@ def test_permuted_targets_show_nothing():
 @pytest.mark.own_seeds
 def test_a_common_factor_does_not_make_discoveries():
     design = designs.FACTOR["one factor 300/1,500, numbers"]
-    shares = []
+    rates = []
     for seed in range(4):
         data = design.sample(seed)
-        shares.append(judged(OURS[EXACT](data.X, data.y, False, seed), data)["false"])
-    assert np.mean(shares) <= 0.15
+        rates.append(judged(OURS[EXACT](data.X, data.y, False, seed), data)["false"])
+    assert np.mean(rates) <= 0.15
 
 
 def test_measures_of_a_selection():

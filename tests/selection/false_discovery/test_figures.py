@@ -12,26 +12,37 @@ from scipy.special import expit
 from tamis import FDRSelector, FDRStream
 from tamis.selection.false_discovery import inputs
 from tamis.selection.false_discovery.conditional_test import (
-    Sheet,
-    Trial,
-    common_start,
-    try_classes,
-    try_numbers,
+    ConditionalTest,
+    DesignBlocks,
+    initial_coefs,
+    run_linear_tests,
+    run_logistic_tests,
 )
-from tamis.selection.false_discovery.controls import determined_by
-from tamis.selection.false_discovery.fit import prepared
-from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg, head_qvalues
+from tamis.selection.false_discovery.controls import find_collinear_controls
+from tamis.selection.false_discovery.fit import prepare_tests
+from tamis.selection.false_discovery.multiple_testing import (
+    benjamini_hochberg,
+    representative_qvalues,
+)
 from tamis.selection.false_discovery.screening import by_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
 from tamis.selection.false_discovery.screening.path import Path
-from tamis.selection.false_discovery.standardized_columns import Columns
-from tamis.selection.false_discovery.stream import Chunk, Measured, Moments, Parts, _sheet
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
+from tamis.selection.false_discovery.stream import (
+    ColumnMoments,
+    ColumnScaling,
+    DesignStore,
+    OutcomeChunk,
+    _build_design,
+)
 
 
-def sheet_of(table, y):
+def design_of(table, y):
     table = np.column_stack([table, np.ones(len(table))])
     weights = np.ones(len(table))
-    return Sheet(lambda: [(table, y[:, None], weights)], float(len(table)), table.shape[1]), table
+    return DesignBlocks(
+        lambda: [(table, y[:, None], weights)], float(len(table)), table.shape[1]
+    ), table
 
 
 @pytest.mark.parametrize("n", [6, 40])
@@ -39,14 +50,14 @@ def test_errors_of_slopes_are_those_of_white_with_the_degrees_of_freedom(n):
     rng = np.random.default_rng(n)
     table = rng.normal(size=(n, 4))
     y = table[:, 3] + rng.normal(size=n) * (0.5 + table[:, 0] ** 2)
-    sheet, Z = sheet_of(table, y)
-    found = try_numbers(sheet, [Trial(0, 3, np.arange(3))])
+    design, Z = design_of(table, y)
+    actual = run_linear_tests(design, [ConditionalTest(0, 3, np.arange(3))])
     bread = np.linalg.inv(Z.T @ Z)
     fit = bread @ Z.T @ y
     rest = y - Z @ fit
     cover = bread @ (Z.T * rest**2) @ Z @ bread * n / (n - 5.0)
-    assert found.effects[0] == pytest.approx(fit[3])
-    assert found.errors[0] == pytest.approx(np.sqrt(cover[3, 3]))
+    assert actual.effects[0] == pytest.approx(fit[3])
+    assert actual.standard_errors[0] == pytest.approx(np.sqrt(cover[3, 3]))
 
 
 def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
@@ -54,43 +65,43 @@ def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(300, 4))
     y = (table[:, 3] + table[:, 0] + rng.logistic(size=300) > 0).astype(float)
-    sheet, Z = sheet_of(table, y)
-    tests = [Trial(0, 3, np.arange(3))]
-    found = try_classes(sheet, tests, common_start(sheet, tests), own=True)
+    design, Z = design_of(table, y)
+    tests = [ConditionalTest(0, 3, np.arange(3))]
+    actual = run_logistic_tests(design, tests, initial_coefs(design, tests), include_column=True)
     away = np.abs(table[:, 3] - table[:, 3].mean())
     size, fit = 2.0 * (away**2).sum() / away.sum(), np.zeros(5)
     for _ in range(30):
         likely, prior = expit(Z @ fit), expit(size * fit[3])
-        slope, bend = Z.T @ (y - likely), (Z.T * (likely * (1.0 - likely))) @ Z
+        slope, curvature = Z.T @ (y - likely), (Z.T * (likely * (1.0 - likely))) @ Z
         slope[3] += size * (0.5 - prior)
-        bend[3, 3] += size**2 * prior * (1.0 - prior)
-        fit = fit + np.linalg.solve(bend, slope)
-    bread = np.linalg.inv(bend)
+        curvature[3, 3] += size**2 * prior * (1.0 - prior)
+        fit = fit + np.linalg.solve(curvature, slope)
+    bread = np.linalg.inv(curvature)
     cover = bread @ (Z.T * (y - likely) ** 2) @ Z @ bread * 300 / 295.0
-    assert found.effects[0] == pytest.approx(fit[3], rel=1e-5)
-    wanted = np.sqrt(max(cover[3, 3], bread[3, 3]))
-    assert found.errors[0] == pytest.approx(wanted, rel=1e-5)
+    assert actual.effects[0] == pytest.approx(fit[3], rel=1e-5)
+    expected = np.sqrt(max(cover[3, 3], bread[3, 3]))
+    assert actual.standard_errors[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_pairs_are_corrected_by_their_number_and_their_columns_by_theirs():
     pvalues, columns = np.array([1e-4, 2e-3, 0.03, 0.5]), np.array([4, 4, 7, 9])
     heads = np.arange(4)
-    found = head_qvalues(pvalues, columns, heads, 3, (300, 100))
-    own = benjamini_hochberg(pvalues, 300)
+    actual = representative_qvalues(pvalues, columns, heads, 3, (300, 100))
+    include_column = benjamini_hochberg(pvalues, 300)
     by_column = benjamini_hochberg(np.array([3e-4, 0.09, 1.0]), 100)
-    assert found == pytest.approx(np.maximum(own, by_column[[0, 0, 1, 2]]))
-    assert found[1] == own[1] > by_column[0]
+    assert actual == pytest.approx(np.maximum(include_column, by_column[[0, 0, 1, 2]]))
+    assert actual[1] == include_column[1] > by_column[0]
     # Of few columns and many outputs it is the column's that counts.
-    few = head_qvalues(pvalues, columns, heads, 100, (300, 3))
+    few = representative_qvalues(pvalues, columns, heads, 100, (300, 3))
     wide = benjamini_hochberg(np.array([1e-2, 1.0, 1.0]), 3)
-    assert few == pytest.approx(np.maximum(own, wide[[0, 0, 1, 2]]))
-    alike = head_qvalues(np.full(3, 1e-4), np.full(3, 4), np.arange(3), 100, (300, 3))
+    assert few == pytest.approx(np.maximum(include_column, wide[[0, 0, 1, 2]]))
+    alike = representative_qvalues(np.full(3, 1e-4), np.full(3, 4), np.arange(3), 100, (300, 3))
     assert alike == pytest.approx(3 * 100 * 1e-4)  # of pairs it would be a third
     # A test that joins the group of another is no claim, and none of those that are corrected for.
-    joined = head_qvalues(pvalues, columns, np.array([0, 1, 1, 3]), 3, (300, 100))
+    joined = representative_qvalues(pvalues, columns, np.array([0, 1, 1, 3]), 3, (300, 100))
     assert joined[2] == 1.0
     assert joined[[0, 1, 3]] == pytest.approx(
-        head_qvalues(pvalues[[0, 1, 3]], columns[[0, 1, 3]], np.arange(3), 3, (300, 100))
+        representative_qvalues(pvalues[[0, 1, 3]], columns[[0, 1, 3]], np.arange(3), 3, (300, 100))
     )
 
 
@@ -108,18 +119,24 @@ def test_claims_come_first_where_q_values_do_not_follow_p_values():
 def test_levels_make_the_last_one_and_others_make_nothing():
     rng = np.random.default_rng(0)
     levels = np.eye(4)[rng.integers(0, 4, 200)]
-    _, Z = sheet_of(np.column_stack([levels, rng.normal(size=200)]), np.zeros(200))
+    _, Z = design_of(np.column_stack([levels, rng.normal(size=200)]), np.zeros(200))
     gram = Z.T @ Z
-    assert determined_by(gram, Trial(0, 3, np.array([0, 1, 2, 4])), 6).tolist() == [0, 1, 2]
-    assert determined_by(gram, Trial(0, 3, np.array([0, 1, 4])), 6).tolist() == []
-    assert determined_by(gram, Trial(0, 4, np.array([0, 1, 2])), 6).tolist() == []
+    assert find_collinear_controls(
+        gram, ConditionalTest(0, 3, np.array([0, 1, 2, 4])), 6
+    ).tolist() == [0, 1, 2]
+    assert (
+        find_collinear_controls(gram, ConditionalTest(0, 3, np.array([0, 1, 4])), 6).tolist() == []
+    )
+    assert (
+        find_collinear_controls(gram, ConditionalTest(0, 4, np.array([0, 1, 2])), 6).tolist() == []
+    )
 
 
 def test_stronger_columns_come_first_within_a_step_and_among_controls():
     rng = np.random.default_rng(0)
     X, _ = np.linalg.qr(rng.normal(size=(200, 12)) - 0.0)
     X -= X.mean(axis=0)
-    columns = Columns(X, np.ones(200))
+    columns = StandardizedColumns(X, np.ones(200))
     target = columns.picked(np.arange(12)) @ np.array([0, 2.97, 0, 3.0, 0, 0, 1.5, 0, 0, 0, 0, 0])
     screen = screen_path(columns, target + 0.3 * rng.normal(size=200), False, 6)
     assert screen.candidates[:3].tolist() == [3, 1, 6]
@@ -128,16 +145,16 @@ def test_stronger_columns_come_first_within_a_step_and_among_controls():
 
 def test_passes_rank_by_the_first_penalty_that_keeps_a_column_and_then_by_weight():
     """Controls are those of the penalty itself, or of the one before which enough are met."""
-    weights = [np.zeros(6) for _ in by_pass.FACTORS]
-    for own, factor in zip(weights, by_pass.FACTORS, strict=True):
-        own[2] = -3.0
-        own[4] = 1.0
-        own[1] = 2.0 if factor <= 1.0 else 0.0
-        own[5] = 9.0 if factor < 1.0 else 0.0
-    found = by_pass._ranked(weights, 4, 5)
-    assert found.candidates[:4].tolist() == [2, 4, 1, 5]
-    assert found.controls.tolist() == [2, 1, 4]
-    few = by_pass._ranked(weights, 2, 1)
+    weights = [np.zeros(6) for _ in by_pass.PENALTY_RATIOS]
+    for include_column, factor in zip(weights, by_pass.PENALTY_RATIOS, strict=True):
+        include_column[2] = -3.0
+        include_column[4] = 1.0
+        include_column[1] = 2.0 if factor <= 1.0 else 0.0
+        include_column[5] = 9.0 if factor < 1.0 else 0.0
+    actual = by_pass._rank_columns(weights, 4, 5)
+    assert actual.candidates[:4].tolist() == [2, 4, 1, 5]
+    assert actual.controls.tolist() == [2, 1, 4]
+    few = by_pass._rank_columns(weights, 2, 1)
     assert few.candidates[:2].tolist() == [2, 4]
     assert few.controls.tolist() == [2]
 
@@ -146,19 +163,19 @@ def test_passes_take_outcomes_about_their_mean(monkeypatch):
     spreads = []
 
     class Learners:
-        def __init__(self, n_columns, total, spread, logistic, how):
-            spreads.append(spread)
+        def __init__(self, n_columns, total_weight, deviation, logistic, screen):
+            spreads.append(deviation)
 
         def learn(self, *_):
             pass
 
-        def screened(self, n_candidates):
+        def results(self, n_candidates):
             return []
 
-    monkeypatch.setattr(by_pass, "OnePass", Learners)
+    monkeypatch.setattr(by_pass, "OnePassScreen", Learners)
     rng = np.random.default_rng(0)
     outcomes = 7.0 + rng.normal(size=(50, 2))
-    by_pass.screen_pass(Columns(np.eye(50), np.ones(50)), outcomes, False, 5, "ftrl")
+    by_pass.screen_pass(StandardizedColumns(np.eye(50), np.ones(50)), outcomes, False, 5, "ftrl")
     assert spreads == [pytest.approx(outcomes.std(axis=0).mean())]
 
 
@@ -166,9 +183,9 @@ def test_paths_of_classes_reach_their_optimum():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 30))
     y = (3.0 * X[:, 0] - 2.0 * X[:, 1] + rng.logistic(size=150) > 0).astype(float)
-    columns = Columns(X, np.ones(150))
+    columns = StandardizedColumns(X, np.ones(150))
     path = Path(columns, y, True)
-    penalty = 0.1 * path.largest
+    penalty = 0.1 * path.max_penalty
     step = path.go(penalty)
     Z = columns.picked(np.arange(30))
     weights = np.zeros(30)
@@ -213,22 +230,26 @@ def test_a_sheet_of_what_is_read_is_that_of_the_arrays(memory):
     X = 5.0 + rng.normal(size=(300, 60)) + 0.9 * rng.normal(size=(300, 1))
     X[:, 7] *= rng.random(300) < 0.1
     y = (X[:, 3] - X[:, 7] - X[:, 9] + rng.normal(size=300))[:, None]
-    columns, moments = Columns(X, np.ones(300)), Moments()
+    columns, moments = StandardizedColumns(X, np.ones(300)), ColumnMoments()
     moments.add(sp.csr_array(X), np.ones(300))
-    screened = [screen_path(columns, y[:, 0], False, 12).with_more([7])]
-    planned, loadings, sheet = prepared(columns, y, screened, 0.5, 5)
-    chunks = [Chunk(sp.csr_array(X[k : k + 90]), y[k : k + 90], np.ones(90)) for k in (0, 90, 180)]
-    chunks.append(Chunk(sp.csr_array(X[270:]), y[270:], np.ones(30)))
-    measured = Measured(moments)
-    with Parts(memory, len(planned.union)) as parts:
-        read, _ = _sheet(lambda: iter(chunks), measured, planned, loadings, memory, parts)
-        wanted, found = (np.vstack([table for table, *_ in one.blocks()]) for one in (sheet, read))
-    sparse = np.searchsorted(planned.union, 7)
-    assert planned.union[sparse] == 7
-    assert (found[:, sparse] == 0.0).sum() > 200  # it stays where it is
-    found[:, sparse] -= found[:, sparse].mean()
+    screened = [screen_path(columns, y[:, 0], False, 12).with_candidates([7])]
+    plan, loadings, design = prepare_tests(columns, y, screened, 0.5, 5)
+    chunks = [
+        OutcomeChunk(sp.csr_array(X[k : k + 90]), y[k : k + 90], np.ones(90)) for k in (0, 90, 180)
+    ]
+    chunks.append(OutcomeChunk(sp.csr_array(X[270:]), y[270:], np.ones(30)))
+    scaling = ColumnScaling(moments)
+    with DesignStore(memory, len(plan.design_columns)) as store:
+        read, _ = _build_design(lambda: iter(chunks), scaling, plan, loadings, memory, store)
+        expected, actual = (
+            np.vstack([table for table, *_ in one.blocks()]) for one in (design, read)
+        )
+    sparse = np.searchsorted(plan.design_columns, 7)
+    assert plan.design_columns[sparse] == 7
+    assert (actual[:, sparse] == 0.0).sum() > 200  # it stays where it is
+    actual[:, sparse] -= actual[:, sparse].mean()
     assert loadings.shape[1] == 1
-    assert found == pytest.approx(wanted, abs=1e-9)
+    assert actual == pytest.approx(expected, abs=1e-9)
 
 
 def test_chunks_may_be_empty_and_numbers_have_one_output():
@@ -237,9 +258,9 @@ def test_chunks_may_be_empty_and_numbers_have_one_output():
     y = X[:, 2] + rng.normal(size=80)
     read = FDRSelector().fit_rows([(X[:0], y[:0]), *pairs(X, y)])
     assert read.scores_.shape == (5,)
-    rows = inputs.Given(pairs(X, y), False)
-    assert rows.coded("numbers").flat
-    assert (rows.coded("numbers").outputs, rows.coded("auto").outputs) == (1, 1)
+    rows = inputs.RepeatedReader(pairs(X, y), False)
+    assert rows.resolve_targets("numbers").flat
+    assert (rows.resolve_targets("numbers").outputs, rows.resolve_targets("auto").outputs) == (1, 1)
     assert read.scores_ == pytest.approx(FDRSelector().fit(X, y).scores_, abs=1e-6)
 
 
@@ -247,49 +268,49 @@ def test_so_many_targets_may_be_classes_and_no_more(monkeypatch):
     monkeypatch.setattr(inputs, "MAX_CLASSES", 3)
     monkeypatch.setattr("tamis.base.class_messages.MAX_CLASSES", 3)
     X = np.ones((6, 2))
-    known = inputs.Given([(X, np.array([0, 1, 2, 0, 1, 2]))], False)
-    assert known.coded("classes").classes.tolist() == [0, 1, 2]
+    known = inputs.RepeatedReader([(X, np.array([0, 1, 2, 0, 1, 2]))], False)
+    assert known.resolve_targets("classes").classes.tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="more than 3 different targets"):
-        inputs.Given([(X, np.array([0, 1, 2, 3, 1, 2]))], False).coded("classes")
+        inputs.RepeatedReader([(X, np.array([0, 1, 2, 3, 1, 2]))], False).resolve_targets("classes")
 
 
 def bars(monkeypatch):
     """What the bars of readings are called, how far each is, and what they say."""
-    said = []
+    messages = []
 
     class Bar(contextlib.nullcontext):
         def __init__(self, label, total, shown):
             super().__init__(self)
             self.done = 0
-            said.append(label)
+            messages.append(label)
 
         def advance(self, rows, note=""):
             self.done += rows
-            said.append((self.done, note))
+            messages.append((self.done, note))
 
     monkeypatch.setattr(inputs, "Progress", Bar)
-    return said
+    return messages
 
 
 def test_readings_are_counted_and_say_how_many_rows(monkeypatch):
-    said = bars(monkeypatch)
-    rows = inputs.Given(pairs(np.ones((100, 2)), np.arange(100.0), 60), False)
-    list(rows.chunks(rows.coded("numbers")))
-    assert said == ["reading 2", (0, "60 rows"), (0, "100 rows")]
+    messages = bars(monkeypatch)
+    rows = inputs.RepeatedReader(pairs(np.ones((100, 2)), np.arange(100.0), 60), False)
+    list(rows.chunks(rows.resolve_targets("numbers")))
+    assert messages == ["reading 2", (0, "60 rows"), (0, "100 rows")]
 
 
 def test_common_factors_of_a_stream_are_in_units_of_their_spread():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(240, 40)) + 0.9 * rng.normal(size=(240, 1))
     model = FDRStream(n_screen=120).partial_fit(X, X[:, 3] + rng.normal(size=240))
-    columns = Columns(X[:120], np.ones(120))
+    columns = StandardizedColumns(X[:120], np.ones(120))
     scores = columns.scores(model._stage.loadings)
     assert scores.shape[1] == 1
     assert np.mean(scores**2, axis=0) == pytest.approx(1.0)
 
 
 def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
-    said = bars(monkeypatch)
+    messages = bars(monkeypatch)
 
     class Rows(inputs.RowSource):
         total, done, surveyed = 10, 0, None
@@ -304,5 +325,5 @@ def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
             for done in (4, 7, 10):
                 tell(done)
 
-    inputs.Given(Rows(), False)
-    assert said == ["reading 1", (4, ""), (7, ""), (10, "")]
+    inputs.RepeatedReader(Rows(), False)
+    assert messages == ["reading 1", (4, ""), (7, ""), (10, "")]

@@ -37,8 +37,8 @@ def case(request, table):
     return X, y, fitted(X, y)
 
 
-def close(found, wanted):
-    assert found == pytest.approx(wanted, rel=1e-4, abs=1e-9)
+def close(actual, expected):
+    assert actual == pytest.approx(expected, rel=1e-4, abs=1e-9)
 
 
 def test_it_finds_what_tells(case):
@@ -101,11 +101,11 @@ def test_sparse_and_dense_agree(case, kind):
 
 def test_a_constant_column_changes_the_number_of_columns_alone(table):
     X, y, _ = table
-    whole = fitted(np.column_stack([X, np.full(len(X), 3.0)]), y, substitutes=None)
-    assert whole.pvalues_[-1] == 1.0
-    assert whole.qvalues_[-1] == 1.0
+    with_constant = fitted(np.column_stack([X, np.full(len(X), 3.0)]), y, substitutes=None)
+    assert with_constant.pvalues_[-1] == 1.0
+    assert with_constant.qvalues_[-1] == 1.0
     # u = sqrt(2 log p / n) moves a little with p, and may move a control or two.
-    assert whole.support_.tolist() == fitted(X, y, substitutes=None).support_.tolist()
+    assert with_constant.support_.tolist() == fitted(X, y, substitutes=None).support_.tolist()
 
 
 def test_qvalues_lie_above_pvalues_and_rise_with_them(case):
@@ -166,12 +166,12 @@ def test_yekutieli_costs_the_harmonic_sum(case, substitutes):
 def test_weights_are_repeats(case):
     X, y, _ = case
     counts = np.random.default_rng(0).integers(0, 3, len(X))
-    many = fitted(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    repeated = fitted(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        few = FDRSelector().fit(X, y, sample_weight=counts.astype(float))
-    assert few.scores_ == pytest.approx(many.scores_, abs=1e-6)
-    assert few.qvalues_ == pytest.approx(many.qvalues_, rel=1e-4, abs=1e-9)
+        weighted = FDRSelector().fit(X, y, sample_weight=counts.astype(float))
+    assert weighted.scores_ == pytest.approx(repeated.scores_, abs=1e-6)
+    assert weighted.qvalues_ == pytest.approx(repeated.qvalues_, rel=1e-4, abs=1e-9)
 
 
 def test_threads_change_nothing(table):

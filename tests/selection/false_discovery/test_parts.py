@@ -9,11 +9,20 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from spelling import L1
 
 from tamis import FDRSelector
-from tamis.selection.false_discovery.conditional_test import Sheet, Trial, logistic_fits
-from tamis.selection.false_discovery.controls import _exact, _krylov, company, components
+from tamis.selection.false_discovery.conditional_test import (
+    ConditionalTest,
+    DesignBlocks,
+    fit_target_logistic,
+)
+from tamis.selection.false_discovery.controls import (
+    _gram_components,
+    _krylov_components,
+    correlated_columns,
+    leading_components,
+)
 from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg
 from tamis.selection.false_discovery.screening.path import Path
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +34,7 @@ def table():
 
 def columns_of(X, sparse=False, weights=None):
     weights = np.ones(len(X)) if weights is None else weights
-    return Columns(sp.csc_array(X) if sparse else X, weights)
+    return StandardizedColumns(sp.csc_array(X) if sparse else X, weights)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -34,12 +43,12 @@ def test_paths_of_numbers_are_the_lasso(table, sparse):
     columns = columns_of(X, sparse)
     path = Path(columns, y, False)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    for share in (0.9, 0.5, 0.2, 0.05):
-        step = path.go(share * path.largest)
-        lasso = Lasso(alpha=share * path.largest, tol=1e-12, max_iter=100_000).fit(Z, y)
-        found = np.zeros(60)
-        found[step.columns] = step.weights
-        assert found == pytest.approx(lasso.coef_, abs=1e-4)
+    for ratio in (0.9, 0.5, 0.2, 0.05):
+        step = path.go(ratio * path.max_penalty)
+        lasso = Lasso(alpha=ratio * path.max_penalty, tol=1e-12, max_iter=100_000).fit(Z, y)
+        actual = np.zeros(60)
+        actual[step.columns] = step.weights
+        assert actual == pytest.approx(lasso.coef_, abs=1e-4)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -48,21 +57,21 @@ def test_paths_of_classes_are_the_l1_logistic_model(table, sparse):
     y = (y > 1.0).astype(float)
     path = Path(columns_of(X, sparse), y, True)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    for share in (0.9, 0.5, 0.2):
-        step = path.go(share * path.largest)
-        C = 1.0 / (share * path.largest * len(y))
+    for ratio in (0.9, 0.5, 0.2):
+        step = path.go(ratio * path.max_penalty)
+        C = 1.0 / (ratio * path.max_penalty * len(y))
         model = LogisticRegression(C=C, **L1, solver="saga", tol=1e-9, max_iter=20_000).fit(Z, y)
-        found = np.zeros(60)
-        found[step.columns] = step.weights
-        assert found == pytest.approx(model.coef_[0], abs=2e-3)
+        actual = np.zeros(60)
+        actual[step.columns] = step.weights
+        assert actual == pytest.approx(model.coef_[0], abs=2e-3)
 
 
 def test_paths_start_where_nothing_is_kept(table):
     X, y = table
     for target, logistic in ((y, False), ((y > 0).astype(float), True)):
         path = Path(columns_of(X), target, logistic)
-        assert len(path.go(1.001 * path.largest).columns) == 0
-        assert len(path.go(0.98 * path.largest).columns) >= 1
+        assert len(path.go(1.001 * path.max_penalty).columns) == 0
+        assert len(path.go(0.98 * path.max_penalty).columns) >= 1
 
 
 def test_columns_have_mean_0_and_deviation_1_under_their_weights(table):
@@ -77,8 +86,8 @@ def test_columns_have_mean_0_and_deviation_1_under_their_weights(table):
         assert weights @ Z**2 / weights.sum() == pytest.approx(1.0)
         assert columns.means == pytest.approx(rows.mean(axis=0))
         v = np.random.default_rng(2).normal(size=(len(X), 3))
-        assert columns.slopes(v) == pytest.approx(Z.T @ v)
-        assert columns.slopes(v[:, 0]) == pytest.approx(Z.T @ v[:, 0])
+        assert columns.cross_products(v) == pytest.approx(Z.T @ v)
+        assert columns.cross_products(v[:, 0]) == pytest.approx(Z.T @ v[:, 0])
         assert columns.scores(np.eye(60)[:, :4]) == pytest.approx(Z[:, :4])
 
 
@@ -87,40 +96,40 @@ def test_columns_without_spread_or_of_few_entries_are_0():
     X[:, 0], X[:4, 1], X[:5, 2] = 1e6 + 1e-9, 1.0, 1.0
     X[:, 3] = np.arange(50)
     for sparse in (False, True):
-        assert columns_of(X, sparse).live.tolist() == [False, False, True, True]
+        assert columns_of(X, sparse).is_live.tolist() == [False, False, True, True]
 
 
-@pytest.mark.parametrize("find", [_exact, _krylov])
+@pytest.mark.parametrize("find", [_gram_components, _krylov_components])
 def test_common_factors_are_leading_singular_vectors(find):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 90)) + rng.normal(size=(120, 2)) @ rng.normal(size=(2, 90))
     columns = columns_of(X)
     edge = 1.1 * (np.sqrt(120) + np.sqrt(90))
     values, right = np.linalg.svd(columns.X)[1:]
-    wanted = right[: int((values > edge).sum())]
-    assert len(wanted) == 2
+    expected = right[: int((values > edge).sum())]
+    assert len(expected) == 2
     for sparse in (False, True):
-        found = find(columns_of(X, sparse), edge)
-        assert found.shape == (90, 2)
-        assert np.abs(wanted @ found).max(axis=0) == pytest.approx(1.0, abs=1e-8)
+        actual = find(columns_of(X, sparse), edge)
+        assert actual.shape == (90, 2)
+        assert np.abs(expected @ actual).max(axis=0) == pytest.approx(1.0, abs=1e-8)
 
 
 def test_noise_has_no_common_factor():
     X = np.random.default_rng(0).normal(size=(150, 400))
-    assert components(columns_of(X)).shape == (400, 0)
+    assert leading_components(columns_of(X)).shape == (400, 0)
 
 
 def test_company_is_by_correlation(table):
     X, _ = table
     R = np.abs(np.corrcoef(X.T))
     for sparse in (False, True):
-        own = company(columns_of(X, sparse), np.array([4, 7]), 0.4, 6, 0.2)
-        for j, mine in zip((4, 7), own, strict=True):
+        correlated = correlated_columns(columns_of(X, sparse), np.array([4, 7]), 0.4, 6, 0.2)
+        for j, related in zip((4, 7), correlated, strict=True):
             others = np.setdiff1d(np.flatnonzero(R[j] > 0.4), [j])
-            assert mine.substitutes.tolist() == others.tolist()
-            assert np.abs(mine.correlations) == pytest.approx(R[j, others])
+            assert related.substitutes.tolist() == others.tolist()
+            assert np.abs(related.correlations) == pytest.approx(R[j, others])
             rest = [k for k in np.argsort(-R[j]) if k != j and k not in others and R[j, k] > 0.2]
-            assert mine.near.tolist() == rest[:6]
+            assert related.correlates.tolist() == rest[:6]
 
 
 @pytest.mark.parametrize("correction", ["bh", "by"])
@@ -130,8 +139,8 @@ def test_qvalues_are_scipys_of_pvalues_padded_with_ones(family, correction):
         p = np.random.default_rng(seed).uniform(size=30) ** (1 + seed % 5)
         p[3], p[4], p[5] = p[7], 1.0, 0.0
         padded = np.concatenate([p, np.ones(family - 30)])
-        wanted = false_discovery_control(padded, method=correction)[:30]
-        assert benjamini_hochberg(p, family, correction) == pytest.approx(wanted, rel=1e-13)
+        expected = false_discovery_control(padded, method=correction)[:30]
+        assert benjamini_hochberg(p, family, correction) == pytest.approx(expected, rel=1e-13)
 
 
 def test_regressions_of_classes_reach_their_optimum():
@@ -139,17 +148,17 @@ def test_regressions_of_classes_reach_their_optimum():
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(size=(120, 9)), np.ones(120)])
     y = (table[:, 0] * 3.0 + table[:, 1] + rng.logistic(size=120) > 0).astype(float)[:, None]
-    sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
-    test = Trial(0, 8, np.arange(8))
+    design = DesignBlocks(lambda: [(table, y, np.ones(120))], 120.0, 10)
+    test = ConditionalTest(0, 8, np.arange(8))
     at = np.append(np.arange(8), 9)
     for start in (0.0, 6.0, -6.0):
         starts = np.full((1, 10), start)
-        weights = logistic_fits(sheet, [test], starts)[0]
+        weights = fit_target_logistic(design, [test], starts)[0]
         slope = table[:, at].T @ (y[:, 0] - expit(table[:, at] @ weights))
         assert slope == pytest.approx(0.0, abs=1e-4)
     y = (table[:, 0] > 0).astype(float)[:, None]
-    sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
-    apart = logistic_fits(sheet, [test], starts)
+    design = DesignBlocks(lambda: [(table, y, np.ones(120))], 120.0, 10)
+    apart = fit_target_logistic(design, [test], starts)
     assert np.isfinite(apart[0]).all()
 
 

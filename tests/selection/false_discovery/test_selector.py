@@ -36,7 +36,7 @@ def test_a_table_of_effects(wide):
 
 def test_intervals_of_effects_cover(wide):
     """Of numbers and of classes, in 60 tables each: at least 85 % of the intervals of 95 %."""
-    held = []
+    is_covered = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(400, 40))
@@ -44,9 +44,9 @@ def test_intervals_of_effects_cover(wide):
         numbers = FDRSelector().fit(X, score + rng.normal(size=400)).table_
         classes = FDRSelector().fit(X, score + rng.logistic(size=400) > 0).table_
         for rows in (numbers, classes):
-            held += [row["low"] < 1.0 < row["high"] for row in rows if row["column"] == 0]
-    assert len(held) == 120
-    assert np.mean(held) > 0.85
+            is_covered += [row["low"] < 1.0 < row["high"] for row in rows if row["column"] == 0]
+    assert len(is_covered) == 120
+    assert np.mean(is_covered) > 0.85
 
 
 def test_odds_of_a_column_of_one_class_alone_are_finite():
@@ -82,8 +82,8 @@ def test_pairs_and_features_of_several_classes_each_keep_the_rate(wide):
     pairs = false_discovery_control(selector.pvalues_.ravel()).reshape(3, 300)
     features = false_discovery_control(np.minimum(3.0 * selector.pvalues_.min(axis=0), 1.0))
     tested = selector.pvalues_ < 1.0
-    wanted = np.where(tested, np.maximum(pairs, features), 1.0)
-    assert selector.qvalues_ == pytest.approx(wanted)
+    expected = np.where(tested, np.maximum(pairs, features), 1.0)
+    assert selector.qvalues_ == pytest.approx(expected)
     assert (pairs < features)[tested].any()
     assert selector.support_.tolist() == np.flatnonzero(features <= 0.1).tolist()
 
@@ -158,7 +158,7 @@ def test_twins_among_few_columns_are_no_common_factor():
 
 def test_a_common_factor_hides_what_leans_on_it():
     """A batch moves all columns and the target; only two columns tell more than it."""
-    held = []
+    n_false = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
         batch = rng.normal(size=(300, 1))
@@ -167,8 +167,8 @@ def test_a_common_factor_hides_what_leans_on_it():
         selector = FDRSelector(substitutes=None).fit(X, y)
         assert selector.n_components_ == 1
         assert {3, 9} <= set(selector.support_)
-        held.append(len(selector.support_) - 2)
-    assert np.mean(held) <= 1.0
+        n_false.append(len(selector.support_) - 2)
+    assert np.mean(n_false) <= 1.0
 
 
 def test_many_columns_of_noise_do_not_let_in_more_noise():
@@ -252,15 +252,17 @@ def test_kept_features_and_discoveries_are_two_columns(tmp_path):
     X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=600)
     y = (X[:, 0] - X[:, 7] + rng.logistic(size=600) > 0).astype(int)
     model = tamis.RDAClassifier(alpha=1e-2, random_state=0).fit(X[:500], y[:500])
-    told = tamis.report(model, X[500:], y[500:], X_train=X[:500], y_train=y[:500], discoveries=True)
-    evidence = told._evidence
+    report = tamis.report(
+        model, X[500:], y[500:], X_train=X[:500], y_train=y[:500], discoveries=True
+    )
+    evidence = report._evidence
     assert set(evidence.kept) <= set(evidence.claims.candidates_)
     assert evidence.claim(7)[0] < 1e-3
     assert evidence.claim(0)[0] == evidence.claim(1)[0] < 1e-3
-    assert any("may be claimed" in one for one in told.sentences)
-    twins = next(check for check in told.checks if check.code == "TAM005")
+    assert any("may be claimed" in one for one in report.sentences)
+    twins = next(check for check in report.checks if check.code == "TAM005")
     assert twins.state == "found"
-    told.save(tmp_path / "page.html")
+    report.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert ">q-value<" in page
     assert ">claimed with<" in page
@@ -277,11 +279,13 @@ def test_twins_among_the_kept_are_told_by_the_groups_and_claims_counted_once(sub
     model = tamis.RDARegressor(alpha=1e-2, random_state=0).fit(X, y)
     assert {0, 1, 7} <= set(model.support_)
     claims = FDRSelector(q=0.001, substitutes=substitutes).fit(X, y, also=model.support_)
-    told = tamis.report(model, discoveries=claims)
-    twins = next(check for check in told.checks if check.code == "TAM005")
+    report = tamis.report(model, discoveries=claims)
+    twins = next(check for check in report.checks if check.code == "TAM005")
     assert twins.state == ("found" if substitutes else "not checked")
-    said = "stand for 2 groups that may be claimed" if substitutes else "1 of them may be claimed"
-    assert any(said in one for one in told.sentences)
+    sentence = (
+        "stand for 2 groups that may be claimed" if substitutes else "1 of them may be claimed"
+    )
+    assert any(sentence in line for line in report.sentences)
 
 
 def test_columns_that_are_asked_for_are_tested(wide):

@@ -33,14 +33,14 @@ def test_readings_select_what_arrays_select(rows, kind, size, monkeypatch):
     three = np.digitize(numbers, [-1.0, 1.0])
     y = {"numbers": numbers, "classes": classes, "three": three}[kind]
     arrays = FDRSelector(screen="ftrl").fit(X, y)
-    monkeypatch.setattr(estimator, "MANY", 100)
+    monkeypatch.setattr(estimator, "MIN_ROWS_ONE_PASS", 100)
     read = FDRSelector().fit_rows(pairs(X, y, size), memory=FEW)
     assert {0, 1, 2} <= set(read.support_)
     assert read.scores_ == pytest.approx(arrays.scores_, abs=1e-6)
     assert read.qvalues_ == pytest.approx(arrays.qvalues_, rel=1e-4, abs=1e-9)
     effects = [[row[name] for name in ("estimate", "error", "low")] for row in arrays.table_]
-    found = [[row[name] for name in ("estimate", "error", "low")] for row in read.table_]
-    assert np.array(found) == pytest.approx(np.array(effects), rel=1e-4)
+    actual = [[row[name] for name in ("estimate", "error", "low")] for row in read.table_]
+    assert np.array(actual) == pytest.approx(np.array(effects), rel=1e-4)
     assert read.effects_["halves"] == pytest.approx(arrays.effects_["halves"], abs=1e-6)
     assert read.n_rare_ == arrays.n_rare_
 
@@ -62,8 +62,8 @@ def test_what_does_not_fit_is_read_again(rows, kind, monkeypatch):
     """
     X, numbers, classes = rows
     y = numbers if kind == "numbers" else classes
-    monkeypatch.setattr(estimator, "MANY", 100)
-    monkeypatch.setattr(stream, "ROWS", 150)
+    monkeypatch.setattr(estimator, "MIN_ROWS_ONE_PASS", 100)
+    monkeypatch.setattr(stream, "BLOCK_ROWS", 150)
     folders, make = [], stream.tempfile.TemporaryDirectory
 
     def made(**options):
@@ -85,23 +85,23 @@ def test_what_does_not_fit_is_read_again(rows, kind, monkeypatch):
 
 def test_parts_are_the_same_from_memory_and_from_a_file():
     rng = np.random.default_rng(0)
-    given = [
-        stream.Part(
+    chunks = [
+        stream.DesignRows(
             sp.random_array((n, 7), density=0.4, rng=rng, format="csr"),
             *(rng.normal(size=(n, k)) for k in (2, 1)),
             rng.random(n),
         )
         for n in (5, 9, 3, 8)
     ]
-    size = sum(array.nbytes for array in given[0].arrays())
-    with stream.Parts(size, 7) as parts:
-        for part in given:
-            parts.add(part)
-        assert (len(parts.held), parts.filed) == (1, 3)
+    size = sum(array.nbytes for array in chunks[0].arrays())
+    with stream.DesignStore(size, 7) as store:
+        for chunk in chunks:
+            store.add(chunk)
+        assert (len(store.in_memory), store.n_on_disk) == (1, 3)
         for _ in range(2):
-            for part, found in zip(given, parts, strict=True):
-                assert (part.own != found.own).nnz == 0
-                assert all(map(np.array_equal, part[1:], found[1:]))
+            for chunk, actual in zip(chunks, store, strict=True):
+                assert (chunk.columns != actual.columns).nnz == 0
+                assert all(map(np.array_equal, chunk[1:], actual[1:]))
 
 
 def test_few_rows_of_a_file_are_selected_as_arrays(rows, tmp_path):
@@ -134,7 +134,7 @@ def test_labels_and_weights_are_read(rows, monkeypatch):
     X, numbers, _ = rows
     Y = sp.csr_array(np.column_stack([numbers > 0, numbers < 1.0]).astype(int))
     weights = np.random.default_rng(0).integers(0, 3, 3000).astype(float)
-    monkeypatch.setattr(estimator, "MANY", 100)
+    monkeypatch.setattr(estimator, "MIN_ROWS_ONE_PASS", 100)
     chunks = [(X[k : k + 999], Y[k : k + 999], weights[k : k + 999]) for k in range(0, 3000, 999)]
     read = FDRSelector().fit_rows(chunks, memory=FEW)
     arrays = FDRSelector(screen="ftrl").fit(X, Y.toarray(), sample_weight=weights)

@@ -1,1 +1,1 @@
-"""The forms of a model outside of Python, one file a form."""
+"""Formats of exported models, one file each."""

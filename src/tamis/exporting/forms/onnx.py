@@ -1,19 +1,20 @@
-"""A linear model as an ONNX graph: the kept columns are gathered, and the rest is small."""
+"""A linear model as an ONNX graph that gathers the selected columns first."""
 
 import numpy as np
 
-from tamis.exporting.forms.onnx_fields import scores_of_fields
-from tamis.exporting.forms.onnx_graph import FLOATS, Graph
-from tamis.exporting.linear import IDENTITY, LOG, SOFTMAX, Linear
+from tamis.exporting.forms.onnx_fields import field_scores
+from tamis.exporting.forms.onnx_graph import FLOAT32_LIMIT, OnnxGraph
+from tamis.exporting.linear import IDENTITY, LOG, SOFTMAX, LinearModel
 from tamis.system.spelling import option
 
 
-def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
-    """The bytes of the file.
+def to_onnx(linear: LinearModel, inputs: str | None = None) -> bytes:
+    """Return the bytes of the file.
 
-    Its input `rows` is a tensor of float32 with all columns, or with the kept ones alone; or there
-    is an input a field of a record. Its outputs are `scores`, `probabilities` where there are some,
-    and `predictions` of classes or means; of fields the first two are doubles, else float32.
+    Its input `rows` is a float32 tensor with all columns or the selected ones; or it has one input
+    per field of a record. Its outputs are `scores`, `probabilities` if there are any, and
+    `predictions` of classes or means. Scores and probabilities are doubles for fields, else
+    float32.
     """
     if inputs not in (None, "all", "kept", "fields"):
         raise ValueError(f"{option('inputs', inputs)} is none of all, kept, fields.")
@@ -31,106 +32,119 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
             "ONNX needs the package onnx: pip install 'tamis[export]'. Without it models go to "
             "json, python, sql and scorecard."
         ) from None
-    graph = Graph(onnx)
+    graph = OnnxGraph(onnx)
     if inputs == "fields":
-        scores = scores_of_fields(graph, linear)
+        scores = field_scores(graph, linear)
     else:
-        _refuse_sizes(linear)
+        _check_float32_range(linear)
         columns = linear.n_features if inputs == "all" else len(linear.columns)
         rows = graph.input("rows", columns)
         if inputs == "all":
             rows = graph.add("Gather", rows, graph.constant(linear.columns), axis=1)
-        rows = graph.add("Cast", rows, to=onnx.TensorProto.DOUBLE)  # sums of few lose nothing
-        weights, begun = graph.constant(linear.weights), graph.constant(linear.intercepts)
-        scores = graph.add("Gemm", rows, weights, begun)
+        rows = graph.add("Cast", rows, to=onnx.TensorProto.DOUBLE)  # sums in double precision
+        weights, bias = graph.constant(linear.weights), graph.constant(linear.intercepts)
+        scores = graph.add("Gemm", rows, weights, bias)
     _output(graph, scores, "scores", linear.outputs, inputs)
     if linear.classes is not None:
         if linear.link != IDENTITY:
-            likely = _probabilities(graph, linear, scores)
-            width = linear.outputs if linear.labels else len(linear.classes)
-            _output(graph, likely, "probabilities", width, inputs)
+            probabilities = _probabilities(graph, linear, scores)
+            n_columns = linear.outputs if linear.labels else len(linear.classes)
+            _output(graph, probabilities, "probabilities", n_columns, inputs)
         _predict(graph, linear, scores)
     elif linear.link == LOG:
         _predict_means(graph, linear, scores)
-    model = graph.made(linear)
+    model = graph.to_model(linear)
     onnx.checker.check_model(model)
     return model.SerializeToString()
 
 
-def _output(graph: Graph, value: str, name: str, width: int, inputs: str) -> None:
-    """Give numbers out in the precision of the inputs: doubles of fields, else float32."""
+def _output(graph: OnnxGraph, value: str, name: str, n_columns: int, inputs: str) -> None:
+    """Add an output in the precision of the inputs: double for fields, else float32."""
     kind = graph.onnx.TensorProto.DOUBLE
     if inputs != "fields":
         kind = graph.onnx.TensorProto.FLOAT
         value = graph.add("Cast", value, to=kind)
-    graph.output(value, name, width, kind)
+    graph.output(value, name, n_columns, kind)
 
 
-def _refuse_sizes(linear: Linear) -> None:
-    """Refuse columns that float32 has no numbers for: a weight is large where they are tiny, and
-    tiny where they are large.
+def _check_float32_range(linear: LinearModel) -> None:
+    """Raise an error for columns outside the range of float32.
+
+    Their weight is very large where their values are tiny, and tiny where these are large.
     """
     weights = np.abs(linear.weights).max(axis=1, initial=0.0)
-    spreads = np.ones(len(weights)) if linear.spread is None else linear.spread
-    wrong = (weights > FLOATS) | (weights * FLOATS < 1.0)
-    wrong |= (spreads > FLOATS) | (spreads * FLOATS < 1.0)
-    if wrong.any():
-        at = int(np.argmax(wrong))
+    deviations = np.ones(len(weights)) if linear.deviations is None else linear.deviations
+    is_unsafe = (weights > FLOAT32_LIMIT) | (weights * FLOAT32_LIMIT < 1.0)
+    is_unsafe |= (deviations > FLOAT32_LIMIT) | (deviations * FLOAT32_LIMIT < 1.0)
+    if is_unsafe.any():
+        index = int(np.argmax(is_unsafe))
         raise ValueError(
-            f"the graph takes columns as float32, which has numbers from {1 / FLOATS:.0e} to "
-            f"{FLOATS:.0e}, and {linear.names[at]!r:.80} has a weight of {weights[at]:.3g}. Pass "
+            "the graph takes columns as float32, which has numbers from "
+            f"{1 / FLOAT32_LIMIT:.0e} to {FLOAT32_LIMIT:.0e}, and {linear.names[index]!r:.80} has "
+            f"a weight of {weights[index]:.3g}. Pass "
             f"{option('inputs', 'fields')}, whose numbers are doubles, or fit it in other units."
         )
 
 
-def _probabilities(graph: Graph, linear: Linear, scores: str) -> str:
-    """Probabilities of all classes."""
+def _probabilities(graph: OnnxGraph, linear: LinearModel, scores: str) -> str:
+    """Return the probabilities of all classes."""
     if linear.link == SOFTMAX:
         return graph.add("Softmax", scores, axis=1)
-    if linear.lines is not None:
-        slopes, offsets = (graph.constant(np.ascontiguousarray(line)) for line in linear.lines.T)
+    if linear.calibration is not None:
+        slopes, offsets = (
+            graph.constant(np.ascontiguousarray(coefficients))
+            for coefficients in linear.calibration.T
+        )
         scores = graph.add("Add", graph.add("Mul", scores, slopes), offsets)
     half, one = graph.constant(np.array(0.5)), graph.constant(np.array(1.0))
-    bent = graph.add("Tanh", graph.add("Mul", scores, half))  # as the models do it
-    likely = graph.add("Mul", graph.add("Add", one, bent), half)
+    tanh = graph.add(
+        "Tanh", graph.add("Mul", scores, half)
+    )  # the same formula as in `predict_proba`
+    probabilities = graph.add("Mul", graph.add("Add", one, tanh), half)
     if linear.labels:
-        return likely
+        return probabilities
     if linear.outputs == 1:
-        other = graph.add("Mul", graph.add("Sub", one, bent), half)
-        return graph.add("Concat", other, likely, axis=1)
-    total = graph.add("ReduceSum", likely, graph.constant(np.array([1])), keepdims=1)
-    zero, alike = graph.constant(np.array(0.0)), graph.constant(np.array(1.0 / linear.outputs))
-    safe = graph.add("Where", graph.add("Greater", total, zero), total, one)
-    found = graph.add("Div", likely, safe)
-    return graph.add("Where", graph.add("Greater", total, zero), found, alike)
+        other = graph.add("Mul", graph.add("Sub", one, tanh), half)
+        return graph.add("Concat", other, probabilities, axis=1)
+    total = graph.add("ReduceSum", probabilities, graph.constant(np.array([1])), keepdims=1)
+    zero, uniform = graph.constant(np.array(0.0)), graph.constant(np.array(1.0 / linear.outputs))
+    divisor = graph.add("Where", graph.add("Greater", total, zero), total, one)
+    normalized = graph.add("Div", probabilities, divisor)
+    return graph.add("Where", graph.add("Greater", total, zero), normalized, uniform)
 
 
-def _predict_means(graph: Graph, linear: Linear, scores: str) -> None:
-    """The mean of every row, as doubles."""
+def _predict_means(graph: OnnxGraph, linear: LinearModel, scores: str) -> None:
+    """Add the predicted mean of every row, in double precision."""
     largest = graph.constant(np.array(linear.largest_score))
-    is_larger = graph.add("Greater", scores, largest)  # unlike Clip, this says what becomes of nan
+    is_larger = graph.add(
+        "Greater", scores, largest
+    )  # unlike Clip, this defines the result for nan
     means = graph.add("Exp", graph.add("Where", is_larger, largest, scores))
-    width = None if linear.outputs == 1 else linear.outputs
-    if width is None:
+    n_columns = None if linear.outputs == 1 else linear.outputs
+    if n_columns is None:
         means = graph.add("Squeeze", means, graph.constant(np.array([1])))
-    graph.output(means, "predictions", width, graph.onnx.TensorProto.DOUBLE)
+    graph.output(means, "predictions", n_columns, graph.onnx.TensorProto.DOUBLE)
 
 
-def _predict(graph: Graph, linear: Linear, scores: str) -> None:
-    """The class of every row, or 0 and 1 of its labels."""
+def _predict(graph: OnnxGraph, linear: LinearModel, scores: str) -> None:
+    """Add the predicted class of every row, or 0 and 1 for each label."""
     onnx, classes = graph.onnx, np.array(linear.classes)
-    whole = onnx.TensorProto.INT64
+    integer = onnx.TensorProto.INT64
     if linear.labels or linear.outputs == 1:
-        above = graph.add("Greater", scores, graph.constant(np.array(0.0)))
-        codes = graph.add("Cast", above, to=whole)
+        is_positive = graph.add("Greater", scores, graph.constant(np.array(0.0)))
+        codes = graph.add("Cast", is_positive, to=integer)
         if linear.labels:
-            graph.output(codes, "predictions", linear.outputs, whole)
+            graph.output(codes, "predictions", linear.outputs, integer)
             return
         codes = graph.add("Squeeze", codes, graph.constant(np.array([1])))
     else:
         codes = graph.add("ArgMax", scores, axis=1, keepdims=0)
-    kind = {"i": whole, "u": whole, "b": onnx.TensorProto.BOOL, "f": onnx.TensorProto.DOUBLE}
-    held = kind.get(classes.dtype.kind, onnx.TensorProto.STRING)
-    classes = classes.astype(np.int64) if held == whole else classes
-    values = classes if held != onnx.TensorProto.STRING else classes.astype(str).astype(object)
-    graph.output(graph.add("Gather", graph.constant(values), codes), "predictions", None, held)
+    kind = {"i": integer, "u": integer, "b": onnx.TensorProto.BOOL, "f": onnx.TensorProto.DOUBLE}
+    output_type = kind.get(classes.dtype.kind, onnx.TensorProto.STRING)
+    classes = classes.astype(np.int64) if output_type == integer else classes
+    values = (
+        classes if output_type != onnx.TensorProto.STRING else classes.astype(str).astype(object)
+    )
+    graph.output(
+        graph.add("Gather", graph.constant(values), codes), "predictions", None, output_type
+    )

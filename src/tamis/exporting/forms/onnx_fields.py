@@ -1,4 +1,4 @@
-"""Scores of an ONNX graph whose inputs are the fields of a record, as a table has them."""
+"""Scores of an ONNX graph whose inputs are the fields of a table."""
 
 import math
 from functools import partial
@@ -8,70 +8,75 @@ import numpy as np
 from tamis.data.columns.date_parts import DAY, HOUR
 from tamis.data.columns.dates import VALUES, DateEncoding
 from tamis.data.columns.texts import TOKEN
-from tamis.exporting.forms.onnx_graph import Graph
+from tamis.exporting.forms.onnx_graph import OnnxGraph
 from tamis.exporting.inputs.fields import Field
 from tamis.exporting.inputs.texts import Text
-from tamis.exporting.linear import Linear
+from tamis.exporting.linear import LinearModel
 
-PLAIN = (TOKEN.pattern, r"(?u)\b\w\w+\b")  # tokens without spaces: ours and scikit-learn's
+DEFAULT_TOKEN_PATTERNS = (
+    TOKEN.pattern,
+    r"(?u)\b\w\w+\b",
+)  # of tamis and scikit-learn: tokens without spaces
 
 
-def scores_of_fields(graph: Graph, linear: Linear) -> str:
-    """The scores of rows: what each field adds, and the intercepts.
+def field_scores(graph: OnnxGraph, linear: LinearModel) -> str:
+    """Return the scores of rows: the intercepts plus the term of each field.
 
-    Numbers come as a tensor of doubles (nan: a gap), words as one of strings ("": a gap), dates as
-    doubles, seconds since 1970 on the clock that they were written by (nan: a gap), each with a
-    column; texts as strings, a column a token, the end of shorter rows filled with "".
+    Inputs have one column each: numbers are doubles (nan: a gap), words are strings ("": a gap),
+    dates are doubles, seconds since 1970 in the local time of the data (nan: a gap). Texts are
+    strings with one column per token; shorter rows end with "".
     """
     if not len(linear.columns):
         raise ValueError("the model kept no column: its scores are the same for all rows.")
-    weights = Weights(linear)
-    begun = graph.constant(linear.intercepts[None, :])
-    return graph.add("Sum", begun, *(_added(graph, f, weights) for f in linear.fields.listed))
+    weights = ColumnWeights(linear)
+    bias = graph.constant(linear.intercepts[None, :])
+    return graph.add("Sum", bias, *(_field_score(graph, f, weights) for f in linear.fields.listed))
 
 
-class Weights:
-    """Weights by column, in rows of all outputs."""
+class ColumnWeights:
+    """Weights of each column for all outputs."""
 
-    def __init__(self, linear: Linear):
+    def __init__(self, linear: LinearModel):
         self.rows = dict(zip(linear.columns.tolist(), linear.weights, strict=True))
-        self.nothing = np.zeros(linear.outputs)
+        self.zero_weights = np.zeros(linear.outputs)
 
     def __getitem__(self, column: int | None) -> np.ndarray:
-        return self.rows.get(-1 if column is None else column, self.nothing)
+        return self.rows.get(-1 if column is None else column, self.zero_weights)
 
     def table(self, columns: list[int]) -> np.ndarray:
-        """The weights of some columns, one below the other."""
+        """Return the weights of some columns as rows of a matrix."""
         return np.array([self[column] for column in columns])
 
 
-def _added(graph: Graph, field: Field, weights: Weights) -> str:
-    """What a field adds to the scores."""
+def _field_score(graph: OnnxGraph, field: Field, weights: ColumnWeights) -> str:
+    """Return the term of a field in the scores."""
     kinds = graph.onnx.TensorProto
     if field.text is not None:
-        return _of_text(graph, field.text, graph.input(field.name, None, kinds.STRING), weights)
+        return _text_score(graph, field.text, graph.input(field.name, None, kinds.STRING), weights)
     if field.words is not None:
-        return _of_words(graph, field, graph.input(field.name, 1, kinds.STRING), weights)
-    given = graph.input(field.name, 1, kinds.DOUBLE)
-    gone = graph.add("IsNaN", given)
-    safe = graph.add("Where", gone, graph.constant(np.array(float(field.fill or 0.0))), given)
+        return _category_score(graph, field, graph.input(field.name, 1, kinds.STRING), weights)
+    input_name = graph.input(field.name, 1, kinds.DOUBLE)
+    is_missing = graph.add("IsNaN", input_name)
+    filled = graph.add(
+        "Where", is_missing, graph.constant(np.array(float(field.fill or 0.0))), input_name
+    )
     if field.date is not None:
-        value = _of_date(graph, field.date, safe, weights)
+        value = _date_score(graph, field.date, filled, weights)
     else:
-        value = _in_units(graph, field, safe)
+        value = _standardized(graph, field, filled)
         value = graph.add("Mul", value, graph.constant(weights[field.number][None, :]))
     if field.fill is not None:
         return value
-    missing = weights.nothing + np.nan if field.gap is None else weights[field.gap]
-    return graph.add("Where", gone, graph.constant(missing[None, :]), value)
+    missing = weights.zero_weights + np.nan if field.gap is None else weights[field.gap]
+    return graph.add("Where", is_missing, graph.constant(missing[None, :]), value)
 
 
-def _in_units(graph: Graph, field: Field, value: str) -> str:
-    """A number less its centre, in units of its spread."""
+def _standardized(graph: OnnxGraph, field: Field, value: str) -> str:
+    """Return (value - centre) / spread."""
     centre, spread = field.centre, field.spread
     if 0.0 < abs(centre) < float(np.finfo(np.float32).tiny):
-        # Runtimes take such a centre for the zero of float32 and do not subtract it. A power
-        # of two makes it larger and rounds nothing.
+        # Runtimes treat such a centre as the zero of float32. Scaling by a power of two makes it
+        # larger without rounding.
         power = 2.0 ** min(-math.frexp(spread)[1], 1000)
         value = graph.add("Mul", value, graph.constant(np.array(power)))
         centre, spread = centre * power, spread * power
@@ -79,86 +84,96 @@ def _in_units(graph: Graph, field: Field, value: str) -> str:
     return graph.add("Div", centred, graph.constant(np.array(spread)))
 
 
-def _of_words(graph: Graph, field: Field, given: str, weights: Weights) -> str:
-    """The weights of a word, of any other one, and of a gap."""
-    known = field.words or {}
-    missing = weights.nothing + np.nan if field.gap is None else weights[field.gap]
-    if "" in known and field.gap is not None and (weights[known[""]] != missing).any():
+def _category_score(graph: OnnxGraph, field: Field, input_name: str, weights: ColumnWeights) -> str:
+    """Return the weights of a word, of any other word, and of a gap."""
+    word_columns = field.words or {}
+    missing = weights.zero_weights + np.nan if field.gap is None else weights[field.gap]
+    if (
+        "" in word_columns
+        and field.gap is not None
+        and (weights[word_columns[""]] != missing).any()
+    ):
         raise ValueError(
             f"the column {field.name!r:.80} has gaps and the level '', and a graph takes '' for "
             "both. Replace the level before you fit, or export to json, python or sql."
         )
-    table = np.vstack([weights[field.rest], missing, *(weights[c] for c in known.values())])
-    places = {"": 1} | {word: k for k, word in enumerate(known, 2)}
+    table = np.vstack([weights[field.rest], missing, *(weights[c] for c in word_columns.values())])
+    codes = {"": 1} | {word: k for k, word in enumerate(word_columns, 2)}
     if field.fill is not None:
-        places[""] = places.get(str(field.fill), 0)
-    return _picked(graph, table, graph.look_up(given, places))
+        codes[""] = codes.get(str(field.fill), 0)
+    return _gather_rows(graph, table, graph.encode_labels(input_name, codes))
 
 
-def _picked(graph: Graph, table: np.ndarray, places: str) -> str:
-    """Rows of a table."""
-    flat = graph.add("Reshape", places, graph.constant(np.array([-1])))
-    return graph.add("Gather", graph.constant(table), flat, axis=0)
+def _gather_rows(graph: OnnxGraph, table: np.ndarray, indices: str) -> str:
+    """Return rows of a table."""
+    flat_indices = graph.add("Reshape", indices, graph.constant(np.array([-1])))
+    return graph.add("Gather", graph.constant(table), flat_indices, axis=0)
 
 
 # --------------------------------------------------------------------------- dates
-def _of_date(graph: Graph, date: DateEncoding, seconds: str, weights: Weights) -> str:
-    """The weights of the parts of a date."""
-    found = [graph.add("Mul", seconds, graph.constant(weights.nothing[None, :]))]
+def _date_score(graph: OnnxGraph, date: DateEncoding, seconds: str, weights: ColumnWeights) -> str:
+    """Return the term of a date."""
+    terms = [graph.add("Mul", seconds, graph.constant(weights.zero_weights[None, :]))]
     if date.trend >= 0 and date.span:
-        away = graph.add("Sub", seconds, graph.constant(np.array(date.first)))
-        trend = graph.add("Div", away, graph.constant(np.array(date.span)))
-        found.append(graph.add("Mul", trend, graph.constant(weights[date.trend][None, :])))
-    count = partial(_count, graph)
+        since_first = graph.add("Sub", seconds, graph.constant(np.array(date.first)))
+        trend = graph.add("Div", since_first, graph.constant(np.array(date.span)))
+        terms.append(graph.add("Mul", trend, graph.constant(weights[date.trend][None, :])))
+    integer = partial(_integer_operation, graph)
     days = graph.add("Floor", graph.add("Div", seconds, graph.constant(np.array(float(DAY)))))
-    clock = graph.add("Sub", seconds, graph.add("Mul", days, graph.constant(np.array(float(DAY)))))
+    time_of_day = graph.add(
+        "Sub", seconds, graph.add("Mul", days, graph.constant(np.array(float(DAY))))
+    )
     days = graph.add("Cast", days, to=graph.onnx.TensorProto.INT64)
     if months := date.columns("month"):
         table = weights.table([months.get(month, -1) for month in VALUES["month"]])
-        found.append(_picked(graph, table, _month(graph, days)))
+        terms.append(_gather_rows(graph, table, _month(graph, days)))
     if weekdays := date.columns("weekday"):
         table = weights.table([weekdays.get(day, -1) for day in VALUES["weekday"]])
         # The first of January 1970 was a Thursday.
-        found.append(_picked(graph, table, count("Mod", count("Add", days, 3), 7)))
+        terms.append(_gather_rows(graph, table, integer("Mod", integer("Add", days, 3), 7)))
     if hours := date.columns("hour"):
         table = weights.table([hours.get(hour, -1) for hour in VALUES["hour"]])
-        whole = graph.add("Cast", clock, to=graph.onnx.TensorProto.INT64)
-        found.append(_picked(graph, table, count("Div", whole, HOUR)))
-    return graph.add("Sum", *found)
+        whole_seconds = graph.add("Cast", time_of_day, to=graph.onnx.TensorProto.INT64)
+        terms.append(_gather_rows(graph, table, integer("Div", whole_seconds, HOUR)))
+    return graph.add("Sum", *terms)
 
 
-def _count(graph: Graph, operator: str, one: str, other: str | int) -> str:
-    """An operation on whole numbers."""
-    if isinstance(other, int):
-        other = graph.constant(np.array(other, np.int64))
-    return graph.add(operator, one, other)
+def _integer_operation(graph: OnnxGraph, operator: str, left: str, right: str | int) -> str:
+    """Add an operation on integers."""
+    if isinstance(right, int):
+        right = graph.constant(np.array(right, np.int64))
+    return graph.add(operator, left, right)
 
 
-def _month(graph: Graph, days: str) -> str:
-    """Months from 0 on of days since 1970, by the calendar's cycle of 400 years from March on."""
-    count = partial(_count, graph)
-    day = count("Mod", count("Add", days, 719468), 146097)
-    leaps = count("Sub", count("Div", day, 36524), count("Div", day, 1460))
-    leaps = count("Sub", leaps, count("Div", day, 146096))
-    year = count("Div", count("Add", day, leaps), 365)
-    begun = count("Sub", count("Div", year, 4), count("Div", year, 100))
-    begun = count("Add", count("Mul", year, 365), begun)
-    inside = count("Sub", day, begun)
-    from_march = count("Div", count("Add", count("Mul", inside, 5), 2), 153)
-    return count("Mod", count("Add", from_march, 2), 12)
+def _month(graph: OnnxGraph, days: str) -> str:
+    """Return months (0 to 11) of days since 1970, by the 400-year cycle that starts in March."""
+    integer = partial(_integer_operation, graph)
+    day = integer("Mod", integer("Add", days, 719468), 146097)
+    leaps = integer("Sub", integer("Div", day, 36524), integer("Div", day, 1460))
+    leaps = integer("Sub", leaps, integer("Div", day, 146096))
+    year = integer("Div", integer("Add", day, leaps), 365)
+    year_start = integer("Sub", integer("Div", year, 4), integer("Div", year, 100))
+    year_start = integer("Add", integer("Mul", year, 365), year_start)
+    day_of_year = integer("Sub", day, year_start)
+    from_march = integer("Div", integer("Add", integer("Mul", day_of_year, 5), 2), 153)
+    return integer("Mod", integer("Add", from_march, 2), 12)
 
 
 # --------------------------------------------------------------------------- texts
-def _of_text(graph: Graph, text: Text, tokens: str, weights: Weights) -> str:
-    """The weights of the words of a text, by how often they come."""
-    if text.analyzer == "word" and text.ngrams[1] > 1 and text.pattern not in PLAIN:
+def _text_score(graph: OnnxGraph, text: Text, tokens: str, weights: ColumnWeights) -> str:
+    """Return the term of a text: weights of its words times their values."""
+    if (
+        text.analyzer == "word"
+        and text.ngrams[1] > 1
+        and text.pattern not in DEFAULT_TOKEN_PATTERNS
+    ):
         raise ValueError(
             f"tokens by the pattern {text.pattern!r} may have spaces, so that runs of them cannot "
             "be told apart in a graph. Export to python, or take the default token_pattern."
         )
-    order = sorted(text.words, key=lambda word: _size(text, word))
+    order = sorted(text.words, key=lambda word: _n_tokens(text, word))
     columns = [text.words[word] for word in order]
-    counts = graph.add("TfIdfVectorizer", tokens, **_pool(text, order))
+    counts = graph.add("TfIdfVectorizer", tokens, **_tfidf_attributes(text, order))
     double = graph.onnx.TensorProto.DOUBLE
     values = graph.add("Cast", counts, to=double)
     if text.binary:
@@ -171,40 +186,40 @@ def _of_text(graph: Graph, text: Text, tokens: str, weights: Weights) -> str:
     if text.factors:
         factors = np.array([text.factors[column] for column in columns])
         values = graph.add("Mul", values, graph.constant(factors))
-    kept = np.array([k for k, column in enumerate(columns) if weights[column].any()])
-    picked = graph.add("Gather", values, graph.constant(kept), axis=1)
-    table = weights.table([columns[k] for k in kept])
-    found = graph.add("MatMul", picked, graph.constant(table))
+    weighted = np.array([k for k, column in enumerate(columns) if weights[column].any()])
+    weighted_values = graph.add("Gather", values, graph.constant(weighted), axis=1)
+    table = weights.table([columns[k] for k in weighted])
+    scores = graph.add("MatMul", weighted_values, graph.constant(table))
     if text.norm is None:
-        return found
+        return scores
     operator = "ReduceL2" if text.norm == "l2" else "ReduceL1"
     length = graph.add(operator, values, axes=[1], keepdims=1)
     zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
     length = graph.add("Where", graph.add("Greater", length, zero), length, one)
-    return graph.add("Div", found, length)
+    return graph.add("Div", scores, length)
 
 
-def _size(text: Text, word: str) -> int:
-    """How many tokens a word of a vocabulary has: n-grams of letters come as one."""
+def _n_tokens(text: Text, word: str) -> int:
+    """Return the number of tokens of a vocabulary entry; n-grams of letters are one token."""
     return len(word.split(" ")) if text.analyzer == "word" and text.ngrams[1] > 1 else 1
 
 
-def _pool(text: Text, order: list[str]) -> dict:
-    """Settings by which tokens and runs of them are counted."""
-    sizes = [_size(text, word) for word in order]
+def _tfidf_attributes(text: Text, order: list[str]) -> dict:
+    """Return the attributes of the node that counts tokens and n-grams."""
+    sizes = [_n_tokens(text, word) for word in order]
     longest = max(sizes, default=1)
-    # Runs of one token come first, then those of two, and so on.
-    pieces = [
+    # Unigrams come first, then bigrams, and so on.
+    token_lists = [
         word.split(" ") if size > 1 else [word] for word, size in zip(order, sizes, strict=True)
     ]
-    flat = [piece for some in pieces for piece in some]
+    pool = [token for tokens in token_lists for token in tokens]
     ends = np.cumsum([0] + [size * sizes.count(size) for size in range(1, longest)])
     return {
         "mode": "TF",
         "min_gram_length": 1,
         "max_gram_length": longest,
         "max_skip_count": 0,
-        "pool_strings": flat,
+        "pool_strings": pool,
         "ngram_counts": ends.tolist(),
         "ngram_indexes": list(range(len(order))),
     }

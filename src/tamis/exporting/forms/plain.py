@@ -3,9 +3,9 @@
 import json
 
 import tamis
-from tamis.exporting.forms.python import text_facts
+from tamis.exporting.forms.python import text_settings
 from tamis.exporting.inputs.fields import ONE_TEXT, Field
-from tamis.exporting.linear import LINKS, LOG, Linear
+from tamis.exporting.linear import LINKS, LOG, LinearModel
 from tamis.system.terminal import for_json
 
 HASHING = (
@@ -24,18 +24,18 @@ HASHED = {
 }
 
 
-def json_of(linear: Linear) -> str:
-    """The text of the file."""
+def to_json(linear: LinearModel) -> str:
+    """Return the text of the file."""
     text = json.dumps(document(linear), indent=1, ensure_ascii=False, allow_nan=False)
     return for_json(text) + "\n"
 
 
-def document(linear: Linear) -> dict:
-    """A model as plain data."""
+def document(linear: LinearModel) -> dict:
+    """Return a model as plain data."""
     columns, weights = linear.columns.tolist(), linear.weights.tolist()
-    spread = [None] * len(columns) if linear.spread is None else linear.spread.tolist()
-    entries = zip(columns, linear.names, weights, spread, strict=True)
-    found = {
+    deviations = [None] * len(columns) if linear.deviations is None else linear.deviations.tolist()
+    entries = zip(columns, linear.names, weights, deviations, strict=True)
+    data = {
         "format": "tamis linear model",
         "version": 1,
         "made_by": f"tamis {tamis.__version__}",
@@ -46,24 +46,24 @@ def document(linear: Linear) -> dict:
         "link_means": LINKS[linear.link],
         "largest_score": linear.largest_score if linear.link == LOG else None,
         "predict": _prediction(linear),
-        "calibration": None if linear.lines is None else linear.lines.tolist(),
+        "calibration": None if linear.calibration is None else linear.calibration.tolist(),
         "units": "a weight is for a column as it is read: (number - centre) / spread of its field, "
         "where it has them",
         "n_features": linear.n_features,
         "intercepts": linear.intercepts.tolist(),
         "features": [
-            {"name": name, "column": column, "weights": own, "spread": wide}
-            for column, name, own, wide in entries
+            {"name": name, "column": column, "weights": column_weights, "spread": deviation}
+            for column, name, column_weights, deviation in entries
         ],
         "reading": _reading(linear),
     }
     if linear.fields.kind == ONE_TEXT:
-        found["text"] = found["reading"]["fields"][0]["text"]
-    return found
+        data["text"] = data["reading"]["fields"][0]["text"]
+    return data
 
 
-def _prediction(linear: Linear) -> str:
-    """What `predict` makes of the scores of a row."""
+def _prediction(linear: LinearModel) -> str:
+    """Return a description of `predict` in terms of the scores of a row."""
     if linear.classes is None:
         return "exp(min(score, largest_score))" if linear.link == LOG else "score"
     if linear.labels:
@@ -73,26 +73,26 @@ def _prediction(linear: Linear) -> str:
     return "the class of the highest score, the first of equal ones"
 
 
-def _reading(linear: Linear) -> dict | None:
-    """How records become columns; None where a column is a name."""
+def _reading(linear: LinearModel) -> dict | None:
+    """Return how records become columns; None if fields are named columns."""
     reading, fields = linear.reading or {}, linear.fields
     if not reading and not fields.records:
         return None
-    facts = {name: reading[name] for name in ("format", "zero_based") if name in reading}
+    description = {name: reading[name] for name in ("format", "zero_based") if name in reading}
     if fields.records:
-        facts["missing"] = reading["layout"]["missing"] if "layout" in reading else None
-        facts["fields"] = [_field(field) for field in fields.listed]
-        facts["separator"] = fields.separator or None
+        description["missing"] = reading["layout"]["missing"] if "layout" in reading else None
+        description["fields"] = [_field(field) for field in fields.listed]
+        description["separator"] = fields.separator or None
     if fields.is_hashed:
-        told = {"kind": fields.kind, "bits": fields.bits, "first": fields.first}
+        hashing = {"kind": fields.kind, "bits": fields.bits, "first": fields.first}
         means = HASHED[fields.kind] if fields.kind == ONE_TEXT else HASHING + HASHED[fields.kind]
-        told |= {"base": fields.base, "means": means}
-        facts["hashing"] = told
-    return facts
+        hashing |= {"base": fields.base, "means": means}
+        description["hashing"] = hashing
+    return description
 
 
 def _field(field: Field) -> dict:
-    """A field as plain data."""
+    """Return a field as plain data."""
     date = None if field.date is None else field.date.to_dict()
-    text = None if field.text is None else text_facts(field.text)
+    text = None if field.text is None else text_settings(field.text)
     return field._asdict() | {"date": date, "text": text}

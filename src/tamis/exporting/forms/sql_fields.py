@@ -1,48 +1,49 @@
-"""What a field of a table adds to a score, as an expression of SQL."""
+"""The term of a field in a score, as a SQL expression."""
 
 from tamis.base.validation import LARGEST
 from tamis.data.columns.dates import ORDERS, DateEncoding
 from tamis.exporting.inputs.fields import Field
 
 SQLITE, POSTGRESQL, DUCKDB = "sqlite", "postgresql", "duckdb"
-NOTHING, NUL = "0.0e0", "\0"
-# A column may take small letters for capitals.
+ZERO, NUL = "0.0e0", "\0"
+# The collation of a column may ignore case.
 _BY_BYTES = {SQLITE: "COLLATE BINARY", POSTGRESQL: 'COLLATE "C"', DUCKDB: 'COLLATE "C"'}
 
 
 def summand(
     field: Field, weights: dict[int, float], dialect: str, gaps: tuple[str, ...] = ()
 ) -> str:
-    """What a field adds to a score; nothing where it has no weight. Words of `gaps` are gaps."""
-    name = f"t.{quoted(field.name)}"
-    missing = "NULL" if field.gap is None else number(weights.get(field.gap, 0.0))
+    """Return the term of a field in a score, "" without weights. Words of `gaps` are gaps."""
+    name = f"t.{quote_name(field.name)}"
+    missing = "NULL" if field.gap is None else format_number(weights.get(field.gap, 0.0))
     if field.words is not None:
-        return _of_words(field, name, weights, dialect, missing, gaps)
+        return _category_expression(field, name, weights, dialect, missing, gaps)
     weight = weights.get(-1 if field.number is None else field.number, 0.0)
     if field.fill is not None:
-        missing = number(weight * ((float(field.fill) - field.centre) / field.spread))
-    gone = _is_gap(name, ("", *(gaps or ("nan",))))  # what is no number counts for no one
+        missing = format_number(weight * ((float(field.fill) - field.centre) / field.spread))
+    is_missing = _is_gap(name, ("", *(gaps or ("nan",))))  # nan is a gap too
     if field.date is not None:
-        value = _of_date(field.date, name, weights, dialect)
-        if not value and missing == NOTHING:
+        value = _date_expression(field.date, name, weights, dialect)
+        if not value and missing == ZERO:
             return ""
-        return f"CASE WHEN {gone} THEN {missing} ELSE {value or NOTHING} END"
-    if not weight and missing == NOTHING:
+        return f"CASE WHEN {is_missing} THEN {missing} ELSE {value or ZERO} END"
+    if not weight and missing == ZERO:
         return ""
-    value, known = _read(field, name, dialect)
+    value, is_valid = _number_expression(field, name, dialect)
     if (field.centre, field.spread) != (0.0, 1.0):
-        value = f"(({value} - {number(field.centre)}) / {number(field.spread)})"
-    return f"CASE WHEN {known} THEN {number(weight)} * {value} WHEN {gone} THEN {missing} END"
+        value = f"(({value} - {format_number(field.centre)}) / {format_number(field.spread)})"
+    term = f"{format_number(weight)} * {value}"
+    return f"CASE WHEN {is_valid} THEN {term} WHEN {is_missing} THEN {missing} END"
 
 
 def _is_gap(name: str, gaps: tuple[str, ...]) -> str:
-    """Whether a value is missing, or a word that says so in any case."""
+    """Return a condition: the value is missing, or a word for a gap in any case."""
     listed = ", ".join(f"'{gap}'" for gap in gaps)
     words = f" OR LOWER(CAST({name} AS VARCHAR)) IN ({listed})" if gaps else ""
     return f"{name} IS NULL{words}"
 
 
-def _of_words(
+def _category_expression(
     field: Field,
     name: str,
     weights: dict[int, float],
@@ -50,74 +51,90 @@ def _of_words(
     missing: str,
     gaps: tuple[str, ...],
 ) -> str:
-    """The weight of a word, whatever the collation of its column."""
-    known, rest = field.words or {}, number(weights.get(field.rest, 0.0))
-    listed = {
-        text(word, dialect): number(weights.get(column, 0.0))
-        for word, column in known.items()
+    """Return the weight of a word, independent of the collation of its column."""
+    word_columns, other_weight = field.words or {}, format_number(weights.get(field.rest, 0.0))
+    word_weights = {
+        quote_text(word, dialect): format_number(weights.get(column, 0.0))
+        for word, column in word_columns.items()
         if (weights.get(column) or field.rest >= 0) and not (NUL in word and dialect == POSTGRESQL)
     }
     if field.fill is not None:
-        missing = number(weights.get(known.get(str(field.fill), field.rest), 0.0))
-    if not gaps and "" not in known and missing != rest:
-        listed["''"] = "NULL"  # in some tables a gap, in others a word that was never met
-    if not listed and missing == rest == NOTHING:
+        missing = format_number(weights.get(word_columns.get(str(field.fill), field.rest), 0.0))
+    if not gaps and "" not in word_columns and missing != other_weight:
+        word_weights["''"] = "NULL"  # a gap in some tables, an unseen word in others
+    if not word_weights and missing == other_weight == ZERO:
         return ""
-    whens = "".join(f" WHEN {word} THEN {weight}" for word, weight in listed.items())
-    value = f"CASE CAST({name} AS VARCHAR) {_BY_BYTES[dialect]}{whens} ELSE {rest} END"
-    gone = _is_gap(name, tuple(gap for gap in gaps if gap not in {one.lower() for one in known}))
-    return f"CASE WHEN {gone} THEN {missing} ELSE {value if listed else rest} END"
+    whens = "".join(f" WHEN {word} THEN {weight}" for word, weight in word_weights.items())
+    value = f"CASE CAST({name} AS VARCHAR) {_BY_BYTES[dialect]}{whens} ELSE {other_weight} END"
+    is_missing = _is_gap(
+        name,
+        tuple(
+            gap for gap in gaps if gap not in {known_word.lower() for known_word in word_columns}
+        ),
+    )
+    return (
+        f"CASE WHEN {is_missing} THEN {missing} ELSE {value if word_weights else other_weight} END"
+    )
 
 
-def _read(field: Field, name: str, dialect: str) -> tuple[str, str]:
-    """A number as the model takes it, true as 1, and whether it is one that a model takes."""
+def _number_expression(field: Field, name: str, dialect: str) -> tuple[str, str]:
+    """Return expressions of a number, true as 1, and of whether the model accepts it."""
     if field.way == "flags":
-        words = "WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0"
-        other = {SQLITE: f" ELSE {name}", DUCKDB: f" ELSE TRY_CAST({name} AS DOUBLE)"}
-        name = f"(CASE LOWER(TRIM(CAST({name} AS VARCHAR))) {words}{other.get(dialect, '')} END)"
-    if field.way == "commas" and dialect != POSTGRESQL:  # which refuses to calculate with words
-        words = "WHEN 'text' THEN NULL WHEN 'varchar' THEN NULL"
-        name = f"(CASE LOWER(TYPEOF({name})) {words} ELSE {name} END)"
+        cases = "WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0"
+        fallback = {SQLITE: f" ELSE {name}", DUCKDB: f" ELSE TRY_CAST({name} AS DOUBLE)"}
+        name = f"(CASE LOWER(TRIM(CAST({name} AS VARCHAR))) {cases}{fallback.get(dialect, '')} END)"
+    if field.way == "commas" and dialect != POSTGRESQL:  # an error in PostgreSQL
+        cases = "WHEN 'text' THEN NULL WHEN 'varchar' THEN NULL"
+        name = f"(CASE LOWER(TYPEOF({name})) {cases} ELSE {name} END)"
     value = {SQLITE: f"CAST({name} AS NUMERIC)", DUCKDB: f"TRY_CAST({name} AS DOUBLE)"}.get(
         dialect, name
     )
-    ends = (number(field.centre + side * LARGEST * abs(field.spread)) for side in (-1.0, 1.0))
-    known = f"{value} BETWEEN {' AND '.join(ends)}"
-    # A word that is no number is 0 in SQLite, and not equal to it.
-    return value, f"{value} = {name} AND {known}" if dialect == SQLITE else known
+    limits = (
+        format_number(field.centre + side * LARGEST * abs(field.spread)) for side in (-1.0, 1.0)
+    )
+    is_valid = f"{value} BETWEEN {' AND '.join(limits)}"
+    # SQLite casts a word to 0, which is not equal to the word.
+    return value, f"{value} = {name} AND {is_valid}" if dialect == SQLITE else is_valid
 
 
 # --------------------------------------------------------------------------- dates
-def _of_date(date: DateEncoding, name: str, weights: dict[int, float], dialect: str) -> str:
-    """The weights of the parts of a date; NULL where it is no date, or of a zone."""
-    summed = []
+def _date_expression(date: DateEncoding, name: str, weights: dict[int, float], dialect: str) -> str:
+    """Return the term of a date; NULL for other words and for dates with a time zone."""
+    terms = []
     trend, span = weights.get(date.trend, 0.0), date.span
     if trend and span:
-        summed.append(f"{number(trend)} * ((d.s - {number(date.first)}) / {number(span)})")
+        terms.append(
+            f"{format_number(trend)} * "
+            f"((d.s - {format_number(date.first)}) / {format_number(span)})"
+        )
     for kind, part in (("month", "m"), ("weekday", "w"), ("hour", "h")):
-        known = [(value, weights.get(column, 0.0)) for value, column in date.columns(kind).items()]
-        whens = "".join(f" WHEN {value} THEN {number(weight)}" for value, weight in known if weight)
+        part_weights = [
+            (value, weights.get(column, 0.0)) for value, column in date.columns(kind).items()
+        ]
+        whens = "".join(
+            f" WHEN {value} THEN {format_number(weight)}"
+            for value, weight in part_weights
+            if weight
+        )
         if whens:
-            summed.append(f"CASE d.{part}{whens} ELSE 0 END")
-    if not summed:
+            terms.append(f"CASE d.{part}{whens} ELSE 0 END")
+    if not terms:
         return ""
-    # A part that is asked of no date is NULL, but a CASE of it is not.
-    known_date = f"CASE WHEN d.s IS NULL THEN NULL ELSE {' + '.join(summed)} END"
-    return f"(SELECT {known_date} FROM {_parts(date.written, name, dialect)} AS d)"
+    # The parts of NULL are NULL, but a CASE of them is not.
+    known_date = f"CASE WHEN d.s IS NULL THEN NULL ELSE {' + '.join(terms)} END"
+    return f"(SELECT {known_date} FROM {_date_parts(date.written, name, dialect)} AS d)"
 
 
-def _parts(written: str, name: str, dialect: str) -> str:
-    """Seconds since 1970, month, weekday from Monday on, and hour, of what is a date.
+def _date_parts(written: str, name: str, dialect: str) -> str:
+    """Return a query of seconds since 1970, month, weekday from Monday on, and hour.
 
-    The parts are read as they are written: databases take the last hour of a day, 24:00, for the
-    next day.
+    Month and hour come from the text: databases turn 24:00 into the next day.
     """
-    proper = f"{_has_form('a.x', dialect)} AND SUBSTR(a.x, 1, 4) <> '0000'"
+    is_valid = f"{_is_iso_date('a.x', dialect)} AND SUBSTR(a.x, 1, 4) <> '0000'"
     day = "SUBSTR(b.x, 1, 10)"
     if dialect == SQLITE:
-        # Days that a month does not have are dates there until one calculates, and fractions of
-        # seconds are lost.
-        proper += " AND DATE(SUBSTR(a.x, 1, 10), '+0 days') = SUBSTR(a.x, 1, 10)"
+        # SQLite accepts days that a month does not have, and drops fractions of seconds.
+        is_valid += " AND DATE(SUBSTR(a.x, 1, 10), '+0 days') = SUBSTR(a.x, 1, 10)"
         seconds = "CAST(STRFTIME('%s', SUBSTR(b.x, 1, 19)) AS REAL)"
         seconds += " + CAST('0' || SUBSTR(b.x, 20) AS REAL)"
         weekday = f"(CAST(STRFTIME('%w', {day}) AS INTEGER) + 6) % 7"
@@ -125,16 +142,19 @@ def _parts(written: str, name: str, dialect: str) -> str:
         cast = "TRY_CAST" if dialect == DUCKDB else "CAST"
         seconds = f"EXTRACT(EPOCH FROM {cast}(b.x AS TIMESTAMP))"
         weekday = f"EXTRACT(ISODOW FROM {cast}({day} AS DATE)) - 1"
-    once = "" if dialect == DUCKDB else "DISTINCT "  # others write a plain one out at each use
+    distinct = (
+        "" if dialect == DUCKDB else "DISTINCT "
+    )  # others inline a plain subquery at each use
     month = "CAST(SUBSTR(b.x, 6, 2) AS INTEGER)"
     hour = "COALESCE(CAST(NULLIF(SUBSTR(b.x, 12, 2), '') AS INTEGER) % 24, 0)"
-    found = _year_first(written, name, once)
-    read = f"(SELECT {once}CASE WHEN {proper} THEN a.x END AS x FROM {found}) AS b"
-    return f"(SELECT {once}{seconds} AS s, {month} AS m, {weekday} AS w, {hour} AS h FROM {read})"
+    source = _iso_date(written, name, distinct)
+    checked = f"(SELECT {distinct}CASE WHEN {is_valid} THEN a.x END AS x FROM {source}) AS b"
+    parts = f"{seconds} AS s, {month} AS m, {weekday} AS w, {hour} AS h"
+    return f"(SELECT {distinct}{parts} FROM {checked})"
 
 
-def _has_form(word: str, dialect: str) -> str:
-    """Whether a word is a date with its year first, and a time of the day, if any."""
+def _is_iso_date(word: str, dialect: str) -> str:
+    """Return a condition: a word is a date with the year first, and a time or none."""
     if dialect != SQLITE:
         return rf"{word} ~ '^\d{{4}}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$'"
     two = "[0-9]" * 2
@@ -146,34 +166,35 @@ def _has_form(word: str, dialect: str) -> str:
     return f"({' OR '.join(forms)})"
 
 
-def _year_first(written: str, name: str, once: str) -> str:
-    """A date as `a.x`: with its year first, without its zone where that is universal time."""
+def _iso_date(written: str, name: str, distinct: str) -> str:
+    """Return a query of the date as `a.x`: year first, without the zone UTC."""
     zones = "".join(
         f" WHEN SUBSTR(y.x, LENGTH(y.x) - {len(zone) - 1}) = '{zone}' "
         f"THEN RTRIM(SUBSTR(y.x, 1, LENGTH(y.x) - {len(zone)}))"
         for zone in ("+00:00", "-00:00", "+0000", "-0000", "+00", "-00", "UTC", "Z")
     )
-    bare = f"CASE WHEN SUBSTR(y.x, 14, 1) <> ':' THEN y.x{zones} ELSE y.x END"
-    found, (mark, order) = "z.x", ORDERS[written]
+    without_zone = f"CASE WHEN SUBSTR(y.x, 14, 1) <> ':' THEN y.x{zones} ELSE y.x END"
+    reordered, (mark, order) = "z.x", ORDERS[written]
     if order[0] == 0 and mark != "-":
-        found = (
+        reordered = (
             f"CASE WHEN SUBSTR(z.x, 5, 1) = '{mark}' AND SUBSTR(z.x, 8, 1) = '{mark}' THEN "
             f"REPLACE(z.x, '{mark}', '-') ELSE z.x END"
         )
     elif order[0] == 2:
         year, month, day = (f"SUBSTR(z.x, {1 + 3 * k}, {4 if k == 2 else 2})" for k in order)
         is_last = f"SUBSTR(z.x, 3, 1) = '{mark}' AND SUBSTR(z.x, 6, 1) = '{mark}'"
-        turned = f"{year} || '-' || {month} || '-' || {day} || SUBSTR(z.x, 11)"
-        found = f"CASE WHEN {is_last} THEN {turned} ELSE z.x END"
+        iso = f"{year} || '-' || {month} || '-' || {day} || SUBSTR(z.x, 11)"
+        reordered = f"CASE WHEN {is_last} THEN {iso} ELSE z.x END"
     return (
-        f"(SELECT {once}REPLACE({found}, ',', '.') AS x FROM (SELECT {once}{bare} AS x FROM "
-        f"(SELECT {once}TRIM(CAST({name} AS VARCHAR)) AS x) AS y) AS z) AS a"
+        f"(SELECT {distinct}REPLACE({reordered}, ',', '.') AS x FROM "
+        f"(SELECT {distinct}{without_zone} AS x FROM "
+        f"(SELECT {distinct}TRIM(CAST({name} AS VARCHAR)) AS x) AS y) AS z) AS a"
     )
 
 
-# --------------------------------------------------------------------------- words of SQL
-def quoted(name: str) -> str:
-    """A name as SQL takes any."""
+# --------------------------------------------------------------------------- literals
+def quote_name(name: str) -> str:
+    """Return a name in quotes."""
     if NUL in str(name):
         raise ValueError(
             f"databases take no name with a NUL: {name!r:.80}. Rename it before you fit."
@@ -181,15 +202,15 @@ def quoted(name: str) -> str:
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def text(word: str, dialect: str) -> str:
-    """A word as a constant."""
+def quote_text(word: str, dialect: str) -> str:
+    """Return a word as a SQL constant."""
     if NUL in word and dialect == POSTGRESQL:
         raise ValueError(f"PostgreSQL takes no text with a NUL: {word!r:.80}. Rename it.")
-    made = "'" + word.replace("'", "''") + "'"
-    made = made.replace(NUL, f"' || {'CHAR' if dialect == SQLITE else 'CHR'}(0) || '")
-    return f"({made})" if NUL in word else made
+    literal = "'" + word.replace("'", "''") + "'"
+    literal = literal.replace(NUL, f"' || {'CHAR' if dialect == SQLITE else 'CHR'}(0) || '")
+    return f"({literal})" if NUL in word else literal
 
 
-def number(value: float) -> str:
-    """A number of double precision: with an exponent it is no decimal."""
+def format_number(value: float) -> str:
+    """Return a double precision constant; the exponent keeps it from being a decimal."""
     return f"{value!r}" if "e" in repr(value) else f"{value!r}e0"

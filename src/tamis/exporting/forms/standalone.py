@@ -1,6 +1,7 @@
-"""What an exported Python file does: its text, from the line of dashes on, follows the constants of
-a model, for which those here only stand, and the functions of dates. Nothing of tamis or of any
-other package is used in it.
+"""Functions of an exported Python file. The file holds the constants of a model, the functions of
+dates, and the text of this module below the line of dashes, which uses nothing but Python.
+
+The constants here are placeholders; their names are part of the exported file.
 """
 
 import math
@@ -9,101 +10,101 @@ import unicodedata
 
 from tamis.data.columns.date_parts import date_entries, read_date
 
-CLASSES: list = []  # of two classes a score above 0 speaks for the second; empty: numbers
-LABELS = False  # whether a row has any number of the classes
+CLASSES: list = []  # of two classes a positive score means the second; empty: numbers
+LABELS = False  # whether a row may have several of the classes
 LINK = "identity"  # or logistic, one-vs-rest, softmax, log
-LARGEST_SCORE = 0.0  # of the link log: what a larger score counts as
-LINES: list = []  # slope and offset of each score in its probability, where they are not 1 and 0
+LARGEST_SCORE = 0.0  # for the link log: a larger score counts as this
+LINES: list = []  # slope and offset of each score in its probability, unless 1 and 0
 INTERCEPTS: list = [0.0]
 WEIGHTS: dict = {}  # column: its weight in each score
 N_FEATURES = 0  # length of a row that is a sequence
 KIND = "fields"  # of a mapping: fields, hashed names, or hashed numbers of columns
 NUMBERS: dict = {}  # field: column of its value
 WORDS: dict = {}  # field: {word: column}
-UNITS: dict = {}  # field: what is taken off its number, and what it is divided by
+UNITS: dict = {}  # field: centre and divisor of its number
 FLAGS: list = []  # fields that are true or false
 COMMAS: list = []  # fields whose numbers are written as 1.234,5
-RESTS: dict = {}  # field: column of words that have none of their own
+RESTS: dict = {}  # field: column of all other words
 HASHED: list = []  # fields whose words are hashed
 GAPS: dict = {}  # field: column of a missing value, -1 for none; other fields may not be missing
-FILLS: dict = {}  # field: what stands for a missing value
+FILLS: dict = {}  # field: replacement of a missing value
 MISSING: list = []  # words that are gaps, in lower case
-DATES: dict = {}  # field: how its dates are written, their span, and columns of their parts
+DATES: dict = {}  # field: format of its dates, their span, and columns of their parts
 TEXTS: dict = {}  # field: how a text becomes columns
-KEYS: dict = {}  # of records of any keys: columns of numbers, and of keys with their words
+KEYS: dict = {}  # for records with arbitrary keys: columns of keys, and of keys with words
 SEPARATOR = ""  # between a key and its word
 BITS, FIRST, BASE = 0, 0, 0  # of hashes, first hashed column, first number of a column
 
 # ------------------------------------------------------------------------------------------------
-SEED, PRIME, WHOLE = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
+SEED, PRIME, MASK_64 = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
 LARGEST = 1e50
 
 
 def score(row):
-    """Score of a row, or a list of scores: of a mapping, a sequence of all columns, or a text."""
+    """Return the score or scores of a row: a mapping, a sequence of all columns, or a text."""
     scores = list(INTERCEPTS)
-    for column, value in _entries(row):
+    for column, value in _row_entries(row):
         for output, weight in enumerate(WEIGHTS.get(column, ())):
             scores[output] += weight * value
     return scores[0] if len(scores) == 1 and not LABELS else scores
 
 
 def predict(row):
-    """Class of a row, 0 or 1 of each label, or the number: the score, or its mean by the link."""
+    """Return the class of a row, 0 or 1 for each label, or the predicted number."""
     scores = score(row)
     if not CLASSES:
         if LINK != "log":
             return scores
-        return [_mean(one) for one in scores] if isinstance(scores, list) else _mean(scores)
+        return [_mean(value) for value in scores] if isinstance(scores, list) else _mean(scores)
     if LABELS:
-        return [int(one > 0) for one in scores]
+        return [int(value > 0) for value in scores]
     if len(CLASSES) == 2:
         return CLASSES[int(scores > 0)]
     return CLASSES[scores.index(max(scores))]
 
 
 def predict_proba(row):
-    """Probabilities of the classes, in their order."""
+    """Return the probabilities of the classes, in their order."""
     if LINK in ("identity", "log"):
         raise ValueError("this model gives no probabilities")
     scores = score(row)
     scores = scores if isinstance(scores, list) else [scores]
     if LINES:
-        scores = [LINES[at][0] * one + LINES[at][1] for at, one in enumerate(scores)]
+        scores = [LINES[k][0] * value + LINES[k][1] for k, value in enumerate(scores)]
     if LINK == "softmax":
-        most = max(scores)
-        parts = [math.exp(one - most) for one in scores]
-        return [part / sum(parts) for part in parts]
-    likely = [0.5 * (1.0 + math.tanh(0.5 * one)) for one in scores]
+        largest = max(scores)
+        exponentials = [math.exp(value - largest) for value in scores]
+        return [exponential / sum(exponentials) for exponential in exponentials]
+    probabilities = [0.5 * (1.0 + math.tanh(0.5 * value)) for value in scores]
     if LABELS:
-        return likely
+        return probabilities
     if len(CLASSES) == 2:
-        return [0.5 * (1.0 - math.tanh(0.5 * scores[0])), likely[0]]
-    total = sum(likely)
-    return [part / total if total > 0 else 1.0 / len(likely) for part in likely]
+        return [0.5 * (1.0 - math.tanh(0.5 * scores[0])), probabilities[0]]
+    total = sum(probabilities)
+    return [p / total if total > 0 else 1.0 / len(probabilities) for p in probabilities]
 
 
 def _mean(score):
-    """The mean of the number at a score."""
+    """Return the predicted mean at a score."""
     return math.exp(min(score, LARGEST_SCORE))
 
 
-def _entries(row):
-    """Columns of a row and their values, as far as they have weights."""
+def _row_entries(row):
+    """Return columns and values of a row."""
     if isinstance(row, str):
-        return _of_text("text", row)
+        return _text_columns("text", row)
     if not hasattr(row, "keys"):
-        return _of_sequence(row)
+        return _sequence_entries(row)
     if KIND == "names":
         return ((_bucket(name), float(row[name])) for name in row)
     if KIND == "numbers":
         mask = (1 << BITS) - 1
-        return ((_mixed(int(name) - BASE) & mask, float(row[name])) for name in row)
-    return _of_keys(row) if SEPARATOR else _of_fields(row)
+        return ((_mix_bits(int(name) - BASE) & mask, float(row[name])) for name in row)
+    return _key_entries(row) if SEPARATOR else _field_entries(row)
 
 
-def _of_sequence(row):
-    """Columns of a row that has all of them."""
+def _sequence_entries(row):
+    """Yield columns and values of a sequence of all columns."""
     if len(row) != N_FEATURES:
         raise ValueError(f"a row has {N_FEATURES} columns, but this one has {len(row)}")
     fills = {NUMBERS[name]: fill for name, fill in FILLS.items() if name in NUMBERS}
@@ -117,8 +118,8 @@ def _of_sequence(row):
         yield column, value
 
 
-def _of_keys(row):
-    """Columns of a mapping from any keys to numbers, words, or several words."""
+def _key_entries(row):
+    """Yield columns and values of a mapping from keys to numbers, words, or several words."""
     for key in row:
         value = row[key]
         if isinstance(value, (list, tuple, set)):
@@ -129,40 +130,40 @@ def _of_keys(row):
             yield KEYS[key], float(value)
 
 
-def _of_fields(row):
-    """Columns of a mapping from fields to values; a field that is not there adds nothing."""
-    row = {str(name): row[name] for name in row}  # a column of a text file is called by its number
+def _field_entries(row):
+    """Yield columns and values of a mapping from fields to values; absent fields add nothing."""
+    row = {str(name): row[name] for name in row}  # columns of a file may have numbers as names
     for name in {**NUMBERS, **WORDS, **dict.fromkeys([*HASHED, *DATES, *TEXTS, *GAPS])}:
         if name not in row:
             continue
         value = row[name]
-        gone = _is_gap(value) or str(value).lower() in MISSING
-        if gone and name in FILLS:
-            value, gone = FILLS[name], False
-        if gone:
+        is_missing = _is_gap(value) or str(value).lower() in MISSING
+        if is_missing and name in FILLS:
+            value, is_missing = FILLS[name], False
+        if is_missing:
             if name not in GAPS:
                 raise ValueError(f"the field {name!r} is missing, and the model knows no gaps")
             yield GAPS[name], 1.0
         elif name in NUMBERS:
             yield NUMBERS[name], _number(name, value)
         elif name in HASHED:
-            word = _hashed(_level(_word(value)), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
+            word = _hash_word(_level(_word(value)), SEED ^ _hash_word(name)) & ((1 << BITS) - 1)
             yield FIRST + word, 1.0
         elif name in DATES:
-            yield from _of_date(name, _word(value))
+            yield from _date_columns(name, _word(value))
         elif name in TEXTS:
-            yield from _of_text(name, _word(value))
+            yield from _text_columns(name, _word(value))
         else:
             yield WORDS.get(name, {}).get(_word(value), RESTS.get(name, -1)), 1.0
 
 
 def _is_gap(value):
-    """Whether a value is missing: None, nan, and NA of pandas, which is not equal to anything."""
+    """Return whether a value is missing: None, nan, or NA of pandas."""
     return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def _word(value):
-    """A value as a word; whole numbers have no point, lengths of time are seconds."""
+    """Return a value as a word; integers have no point, durations are seconds."""
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     value = _seconds(value)
@@ -176,7 +177,7 @@ def _word(value):
 
 
 def _seconds(value):
-    """A length of time as seconds; whatever is none as it is."""
+    """Return a duration in seconds; other values unchanged."""
     if hasattr(value, "total_seconds"):
         return value.total_seconds()
     if type(value).__name__ == "timedelta64":
@@ -185,135 +186,138 @@ def _seconds(value):
 
 
 def _level(word):
-    """The level that a word means: 10115.0 means 10115, True and TRUE mean true."""
+    """Return the level of a word: 10115.0 is 10115, True and TRUE are true."""
     if re.fullmatch(r"-?(0|[1-9]\d*)(\.0)?", word):
         level = word.removesuffix(".0")
         return "0" if level == "-0" else level
-    small = word.lower()
-    known = small in ("true", "false") and word in (small, small.upper(), small.title())
-    return small if known else word
+    lower_case = word.lower()
+    is_boolean = lower_case in ("true", "false")
+    is_boolean = is_boolean and word in (lower_case, lower_case.upper(), lower_case.title())
+    return lower_case if is_boolean else word
 
 
 def _number(name, value):
-    """The number of a field, in its units; of a flag 1 or 0."""
+    """Return the number of a field, standardized; 1 or 0 for a flag."""
     if name in FLAGS:
         value = {"true": 1.0, "false": 0.0}.get(str(value).lower().strip(), value)
     if name in COMMAS and isinstance(value, str):
         value = value.replace(".", "").replace(",", ".")
     value = _seconds(value)
     centre, spread = UNITS.get(name, (0.0, 1.0))
-    found = (float(value) - centre) / spread
-    if not abs(found) <= LARGEST:
+    number = (float(value) - centre) / spread
+    if not abs(number) <= LARGEST:
         raise ValueError(f"{value!r} of the field {name!r} is no number that a model takes")
-    return found
+    return number
 
 
-def _of_date(name, word):
-    """Columns of the parts of a date, as it is written; the trend goes by universal time."""
-    facts = DATES[name]
-    date = read_date(word, facts["ways"])
+def _date_columns(name, word):
+    """Return columns and values of a date; the trend uses universal time."""
+    encoding = DATES[name]
+    date = read_date(word, encoding["ways"])
     if date is None:
         raise ValueError(f"{word!r} of the field {name!r} is no date as those of the model were")
-    return date_entries(date, facts["first"], facts["last"], facts["parts"])
+    return date_entries(date, encoding["first"], encoding["last"], encoding["parts"])
 
 
-def _mixed(word):
-    """The bits of a word of 64 bits, mixed."""
-    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & WHOLE
-    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & WHOLE
+def _mix_bits(word):
+    """Return a 64-bit integer with mixed bits."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK_64
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK_64
     return word ^ (word >> 31)
 
 
-def _hashed(text, seed=SEED):
-    """Hash of a word (FNV-1a, mixed); never 0."""
+def _hash_word(text, seed=SEED):
+    """Return the hash of a word (FNV-1a, mixed); never 0."""
     for byte in text.encode():
-        seed = ((seed ^ byte) * PRIME) & WHOLE
-    return _mixed(seed) or 1
+        seed = ((seed ^ byte) * PRIME) & MASK_64
+    return _mix_bits(seed) or 1
 
 
 def _bucket(name):
-    """The column of a hashed name; what stands before a caret is its namespace."""
+    """Return the column of a hashed name; a namespace ends with a caret."""
     space, caret, word = name.partition("^")
-    seed, word = (_hashed(space) if space else SEED, word) if caret else (SEED, name)
-    return _mixed(_hashed(word) ^ seed) & ((1 << BITS) - 1)
+    seed, word = (_hash_word(space) if space else SEED, word) if caret else (SEED, name)
+    return _mix_bits(_hash_word(word) ^ seed) & ((1 << BITS) - 1)
 
 
-def _of_text(name, text):
-    """Columns of a text and their values, as the vectoriser makes them."""
-    facts = TEXTS[name]
+def _text_columns(name, text):
+    """Return columns and values of a text, as its vectoriser does."""
+    settings = TEXTS[name]
     counts: dict = {}
-    for part in _parts(text, facts):
-        column, sign = _placed(part, facts)
+    for token in _tokens(text, settings):
+        column, sign = _column_and_sign(token, settings)
         if column >= 0:
             counts[column] = counts.get(column, 0.0) + sign
-    factors = facts["factors"]
+    factors = settings["factors"]
     for column, count in counts.items():
-        count = 1.0 if facts["binary"] else count
-        count = 1.0 + math.log(count) if facts["sublinear"] else count
+        count = 1.0 if settings["binary"] else count
+        count = 1.0 + math.log(count) if settings["sublinear"] else count
         counts[column] = count * factors[column] if factors else count
     length = 1.0
-    if facts["norm"] == "l2":
+    if settings["norm"] == "l2":
         length = math.sqrt(sum(value * value for value in counts.values()))
-    elif facts["norm"] == "l1":
+    elif settings["norm"] == "l1":
         length = sum(abs(value) for value in counts.values())
     return ((column, value / (length or 1.0)) for column, value in counts.items())
 
 
-def _placed(part, facts):
-    """The column of a part of a text, -1 for none, and its sign."""
-    hashing = facts["hashing"]
+def _column_and_sign(token, settings):
+    """Return the column of a token, -1 for none, and its sign."""
+    hashing = settings["hashing"]
     if not hashing:
-        return facts["words"].get(part, -1), 1.0
+        return settings["words"].get(token, -1), 1.0
     if hashing["kind"] == "fnv":
-        bucket = _hashed(part, hashing["seed"]) & ((1 << hashing["bits"]) - 1)
+        bucket = _hash_word(token, hashing["seed"]) & ((1 << hashing["bits"]) - 1)
         return hashing["first"] + bucket, 1.0
-    found = _murmur(part.encode())
-    found -= (found >> 31) << 32  # signed
-    sign = -1.0 if hashing["signed"] and found < 0 else 1.0
-    return hashing["first"] + abs(found) % hashing["size"], sign
+    hashed = _murmur(token.encode())
+    hashed -= (hashed >> 31) << 32  # signed
+    sign = -1.0 if hashing["signed"] and hashed < 0 else 1.0
+    return hashing["first"] + abs(hashed) % hashing["size"], sign
 
 
 def _murmur(key):
-    """MurmurHash3 of 32 bits."""
+    """Return the 32-bit MurmurHash3 of bytes."""
 
-    def stirred(word):
+    def scramble(word):
         word = (word * 0xCC9E2D51) & 0xFFFFFFFF
         word = ((word << 15) | (word >> 17)) & 0xFFFFFFFF
         return (word * 0x1B873593) & 0xFFFFFFFF
 
-    found, whole = 0, len(key) // 4 * 4
-    for at in range(0, whole, 4):
-        found ^= stirred(int.from_bytes(key[at : at + 4], "little"))
-        found = ((found << 13) | (found >> 19)) & 0xFFFFFFFF
-        found = (found * 5 + 0xE6546B64) & 0xFFFFFFFF
-    found ^= stirred(int.from_bytes(key[whole:], "little")) ^ len(key)
-    found = ((found ^ (found >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
-    found = ((found ^ (found >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
-    return found ^ (found >> 16)
+    state, end = 0, len(key) // 4 * 4
+    for start in range(0, end, 4):
+        state ^= scramble(int.from_bytes(key[start : start + 4], "little"))
+        state = ((state << 13) | (state >> 19)) & 0xFFFFFFFF
+        state = (state * 5 + 0xE6546B64) & 0xFFFFFFFF
+    state ^= scramble(int.from_bytes(key[end:], "little")) ^ len(key)
+    state = ((state ^ (state >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+    state = ((state ^ (state >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+    return state ^ (state >> 16)
 
 
-def _parts(text, facts):
-    """The words or n-grams of a text."""
-    text = text.lower() if facts["lowercase"] else text
-    if facts["accents"]:
+def _tokens(text, settings):
+    """Return the words or n-grams of a text."""
+    text = text.lower() if settings["lowercase"] else text
+    if settings["accents"]:
         text = unicodedata.normalize("NFKD", text)
-        if facts["accents"] == "ascii":
+        if settings["accents"] == "ascii":
             text = text.encode("ASCII", "ignore").decode("ASCII")
-        text = "".join(one for one in text if not unicodedata.combining(one))
-    least, most = facts["ngrams"]
-    if facts["analyzer"] == "word":
-        words = [w for w in re.findall(facts["pattern"], text) if w not in facts["stop_words"]]
-        spans = range(least, most + 1)
+        text = "".join(letter for letter in text if not unicodedata.combining(letter))
+    min_n, max_n = settings["ngrams"]
+    if settings["analyzer"] == "word":
+        words = [
+            w for w in re.findall(settings["pattern"], text) if w not in settings["stop_words"]
+        ]
+        spans = range(min_n, max_n + 1)
         return [" ".join(words[k : k + n]) for n in spans for k in range(len(words) - n + 1)]
     text = re.sub(r"\s\s+", " ", text)
-    if facts["analyzer"] == "char":
-        spans = range(least, most + 1)
+    if settings["analyzer"] == "char":
+        spans = range(min_n, max_n + 1)
         return [text[k : k + n] for n in spans for k in range(len(text) - n + 1)]
-    found = []
+    tokens = []
     for word in text.split():
         word = f" {word} "
-        for n in range(least, most + 1):
-            found += [word[k : k + n] for k in range(max(len(word) - n, 0) + 1)]
+        for n in range(min_n, max_n + 1):
+            tokens += [word[k : k + n] for k in range(max(len(word) - n, 0) + 1)]
             if n >= len(word):  # a short word counts once
                 break
-    return found
+    return tokens

@@ -1,1 +1,1 @@
-"""What a model looks at: fields of a record, texts, and the steps of a Pipeline before it."""
+"""Inputs of an exported model: fields of a record, texts, and the steps of a Pipeline."""

@@ -1,4 +1,4 @@
-"""How the fields of a record become the kept columns of a model."""
+"""How the fields of a record become the selected columns of a model."""
 
 from typing import Any, NamedTuple
 
@@ -7,30 +7,33 @@ import numpy as np
 from tamis.data.columns.dates import DateEncoding
 from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
 from tamis.data.tables.values import GAPS, gap_words, spellings_of
-from tamis.exporting.inputs.texts import Text, own_text
+from tamis.exporting.inputs.texts import Text, table_text
 
 LISTED, HASHED_NAMES, HASHED_NUMBERS, ONE_TEXT = "fields", "names", "numbers", "text"
 
 
 class Field(NamedTuple):
-    """A field of a record, and the kept columns that it becomes; -1 is a column without weights."""
+    """A field of a record, and its selected columns; -1 is a column without weights.
+
+    The names of these entries are keys of the exported JSON.
+    """
 
     name: str
-    number: int | None = None  # column of its value, where it is a number
-    words: dict[str, int] | None = None  # columns of its words, where it has them
+    number: int | None = None  # column of its value, if it is a number
+    words: dict[str, int] | None = None  # columns of its words, if it has any
     hashed: bool = False  # whether its words are hashed
     gap: int | None = None  # column of a missing value (-1 adds nothing); None refuses it
-    centre: float = 0.0  # a number is taken less its centre, in units of its spread
+    centre: float = 0.0  # a number counts as (number - centre) / spread
     spread: float = 1.0
-    way: str = "plain"  # how words are numbers: "flags" are true or false, "commas" part decimals
-    rest: int = -1  # column of words that have none of their own
-    fill: float | str | None = None  # what stands for a missing value
+    way: str = "plain"  # how numbers are written: "flags" true or false, "commas" decimal commas
+    rest: int = -1  # column of all other words
+    fill: float | str | None = None  # replaces a missing value
     date: DateEncoding | None = None
     text: Text | None = None
 
 
 class Fields(NamedTuple):
-    """All fields that matter, and how names are hashed, where they are.
+    """All fields with weights, and the parameters of hashing.
 
     `kind` is "fields" (a record has these fields), "text" (a record is a text, the one field),
     "names" (a record is names, hashed into ``2**bits`` columns, as Vowpal Wabbit's text is read) or
@@ -43,57 +46,58 @@ class Fields(NamedTuple):
     bits: int = 0
     first: int = 0
     base: int = 0
-    separator: str = ""  # between a key and its word, where a record has any keys
+    separator: str = ""  # between a key and its word, if a record has arbitrary keys
     gaps: tuple[str, ...] = GAPS
-    records: bool = False  # whether fields are more than columns by their names
+    records: bool = False  # whether fields are parsed, not just named columns
 
     @property
     def is_hashed(self) -> bool:
-        """Whether columns are found by hashing as we do it."""
+        """Whether columns come from hashing."""
         hashed = (f.hashed or (f.text and f.text.hashing) for f in self.listed)
         return self.kind in (HASHED_NAMES, HASHED_NUMBERS) or any(hashed)
 
     @property
     def texts(self) -> list[str]:
-        """Names of the fields that are texts."""
+        """Names of the text fields."""
         return [field.name for field in self.listed if field.text is not None]
 
 
-def fields_of(reading: dict[str, Any] | None, columns: np.ndarray, names: list[str]) -> Fields:
-    """Fields of the kept columns, as the file was read that a model was trained from; without a
-    file a field is a column.
+def reading_fields(reading: dict[str, Any] | None, columns: np.ndarray, names: list[str]) -> Fields:
+    """Return the fields of the selected columns, by the reading of the training file.
+
+    Without a file each column is a field.
     """
     reading = reading or {}
     bits = int(reading.get("hash_bits") or 0)
     if "layout" in reading:
         layout, gaps = Layout.from_dict(reading["layout"]), gap_words(reading["format"])
-        return fields_of_table(layout, {int(c) for c in columns}, gaps)
+        return table_fields(layout, {int(c) for c in columns}, gaps)
     if bits and reading.get("format") != "npz":
         kind = HASHED_NAMES if reading["format"] == "vw" else HASHED_NUMBERS
         return Fields(kind, [], bits, 0, 1 if reading.get("zero_based") is False else 0)
-    found = [Field(name, int(c)) for name, c in zip(names, columns, strict=True)]
-    return Fields(LISTED, found)
+    fields = [Field(name, int(c)) for name, c in zip(names, columns, strict=True)]
+    return Fields(LISTED, fields)
 
 
-def fields_of_table(layout: Layout, kept: set[int], gaps: tuple[str, ...] = ()) -> Fields:
-    """Fields of a table; those without a kept column are left out."""
-    made = {NUMBER: _of_number, WORDS: _of_words, DATE: _of_date, TEXT: _of_text}
-    found = []
+def table_fields(layout: Layout, selected: set[int], gaps: tuple[str, ...] = ()) -> Fields:
+    """Return the fields of a table that have selected columns."""
+    builders = {NUMBER: _number_field, WORDS: _category_field, DATE: _date_field, TEXT: _text_field}
+    fields = []
     for column in layout.features:
-        beside = layout.places[column.name] + layout.sizes[column.name]
+        indicator = layout.places[column.name] + layout.sizes[column.name]
         gap = -1 if layout.missing != "error" else None
-        if layout.missing == "indicator" and column.role != TEXT and beside in kept:
-            gap = beside
-        field = made[column.role](column, layout, kept)
+        if layout.missing == "indicator" and column.role != TEXT and indicator in selected:
+            gap = indicator
+        field = builders[column.role](column, layout, selected)
         if field is not None or gap not in (None, -1):
-            if field is None:  # its gaps alone have a weight
-                field = _of_gaps(column)
-            found.append(field if column.role == TEXT else field._replace(gap=gap))
-    return Fields(LISTED, found, layout.hash_bits, layout.buckets, gaps=gaps, records=True)
+            if field is None:  # only its gaps have a weight
+                field = _gap_field(column)
+            fields.append(field if column.role == TEXT else field._replace(gap=gap))
+    return Fields(LISTED, fields, layout.hash_bits, layout.buckets, gaps=gaps, records=True)
 
 
-def _of_gaps(column: Column) -> Field:
-    """A column whose values have no weight."""
+def _gap_field(column: Column) -> Field:
+    """Return the field of a column whose values have no weight."""
     facts = column.facts
     if column.role == NUMBER:
         return Field(column.name, -1, way=facts.get("as", "plain"))
@@ -102,36 +106,36 @@ def _of_gaps(column: Column) -> Field:
     return Field(column.name, words={})
 
 
-def _of_number(column: Column, layout: Layout, kept: set[int]) -> Field | None:
-    """A number, in units of its column."""
-    place, facts = layout.places[column.name], column.facts
-    if place not in kept:
+def _number_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
+    """Return the field of a number, or None."""
+    index, facts = layout.places[column.name], column.facts
+    if index not in selected:
         return None
     units = {"centre": facts.get("centre", 0.0), "spread": facts.get("spread", 1.0)}
-    return Field(column.name, place, way=facts.get("as", "plain"), **units)
+    return Field(column.name, index, way=facts.get("as", "plain"), **units)
 
 
-def _of_words(column: Column, layout: Layout, kept: set[int]) -> Field | None:
-    """Words, a column each, or hashed."""
-    place, hashed = layout.places[column.name], bool(layout.hash_bits)
-    places = {word: place + k for word, k in spellings_of(column.levels).items()}
-    words, rest = {word: c for word, c in places.items() if c in kept}, -1
-    if column.facts.get("rare") and place + len(column.levels) in kept:
-        # Levels without a weight of their own are not rare.
-        words, rest = places, place + len(column.levels)
-    none = not words and not hashed and rest < 0
-    return None if none else Field(column.name, words=words, hashed=hashed, rest=rest)
+def _category_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
+    """Return the field of categories, one column each or hashed, or None."""
+    first, hashed = layout.places[column.name], bool(layout.hash_bits)
+    places = {word: first + k for word, k in spellings_of(column.levels).items()}
+    words, other_column = {word: c for word, c in places.items() if c in selected}, -1
+    if column.facts.get("rare") and first + len(column.levels) in selected:
+        # Levels without a weight are not rare levels, so all of them are listed.
+        words, other_column = places, first + len(column.levels)
+    is_unused = not words and not hashed and other_column < 0
+    return None if is_unused else Field(column.name, words=words, hashed=hashed, rest=other_column)
 
 
-def _of_date(column: Column, layout: Layout, kept: set[int]) -> Field | None:
-    """Parts of a date."""
+def _date_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
+    """Return the field of a date, or None."""
     encoding = layout.date_encoding(column)
-    parts = {name: c for name, c in encoding.parts.items() if c in kept}
+    parts = {name: c for name, c in encoding.parts.items() if c in selected}
     return Field(column.name, date=encoding._replace(parts=parts)) if parts else None
 
 
-def _of_text(column: Column, layout: Layout, kept: set[int]) -> Field | None:
-    """Words of a text; a gap is an empty text."""
-    text = own_text(column, layout)
-    inside = text.hashing is not None or not kept.isdisjoint(text.words.values())
-    return Field(column.name, gap=-1, text=text) if inside else None
+def _text_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
+    """Return the field of a text, or None; a gap is an empty text."""
+    text = table_text(column, layout)
+    has_columns = text.hashing is not None or not selected.isdisjoint(text.words.values())
+    return Field(column.name, gap=-1, text=text) if has_columns else None

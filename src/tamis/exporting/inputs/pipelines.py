@@ -1,4 +1,4 @@
-"""scikit-learn's Pipelines: the steps before a model, as fields, and folded into its weights."""
+"""Pipelines of scikit-learn: their steps as fields, or folded into the weights of the model."""
 
 from typing import Any, NamedTuple
 
@@ -6,24 +6,30 @@ import numpy as np
 
 from tamis.data.columns.transformer import Table
 from tamis.data.tables.layout import Layout
-from tamis.exporting.inputs.encoders import fills_all, line_of, of_columns, of_encoder, of_keys
-from tamis.exporting.inputs.fields import LISTED, ONE_TEXT, Field, Fields, fields_of_table
-from tamis.exporting.inputs.texts import is_vectoriser, text_of
+from tamis.exporting.inputs.encoders import (
+    affine_transform,
+    column_transformer_fields,
+    dict_vectoriser_fields,
+    one_hot_fields,
+    only_fills_gaps,
+)
+from tamis.exporting.inputs.fields import LISTED, ONE_TEXT, Field, Fields, table_fields
+from tamis.exporting.inputs.texts import is_vectoriser, vectoriser_text
 
-WORD = "text"  # field of a record that is a text
-
-
-class Steps(NamedTuple):
-    """The steps of a Pipeline that are taken apart: the first may read records."""
-
-    first: Any  # reads records; None where the rows of the Pipeline are columns already
-    weighing: Any  # tf-idf behind it, or None
-    between: list  # scalers and selectors, in their order
-    raw: Any  # the first step of all, which may know names of columns
+TEXT_FIELD = "text"  # field of a record that is a text
 
 
-def steps_of(model: Any) -> tuple[Steps | None, Any]:
-    """The steps before a model, if it stands in a Pipeline, and the model."""
+class PipelineSteps(NamedTuple):
+    """The steps of a Pipeline before the model; the first may read records."""
+
+    first: Any  # reads records; None if the input has columns already
+    tfidf: Any  # the tf-idf step after it, or None
+    column_steps: list  # scalers and selectors, in their order
+    input_step: Any  # the first step, which may know names of columns
+
+
+def split_pipeline(model: Any) -> tuple[PipelineSteps | None, Any]:
+    """Return the steps before the model, or None without a Pipeline, and the model."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
     from sklearn.pipeline import Pipeline
 
@@ -32,87 +38,95 @@ def steps_of(model: Any) -> tuple[Steps | None, Any]:
     steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
     before = steps[:-1]
     first = before.pop(0) if before and _reads_records(before[0]) else None
-    weighing = None
+    tfidf = None
     if before and isinstance(before[0], TfidfTransformer) and type(first) is CountVectorizer:
-        weighing = before.pop(0)
-    wrong = [type(step).__name__ for step in before if not _is_between(step)]
-    if wrong:
+        tfidf = before.pop(0)
+    unsupported = [type(step).__name__ for step in before if not _is_column_step(step)]
+    if unsupported:
         raise TypeError(
-            f"a Pipeline with a {wrong[0]} cannot be exported. One can if its steps are a "
+            f"a Pipeline with a {unsupported[0]} cannot be exported. One can if its steps are a "
             "vectoriser, DictVectorizer, OneHotEncoder, SimpleImputer, ColumnTransformer of such "
             "or tamis.Table first, then scalers and selectors of columns, then a linear model of "
             "tamis. Export the last step alone, and give it the columns that the others make."
         )
-    return Steps(first, weighing, before, steps[0]), steps[-1]
+    return PipelineSteps(first, tfidf, before, steps[0]), steps[-1]
 
 
 def _reads_records(step: Any) -> bool:
-    """Whether a step makes columns of records."""
+    """Return whether a step turns records into columns."""
     from sklearn.compose import ColumnTransformer
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 
     if isinstance(step, SimpleImputer):
-        return fills_all(step)
+        return only_fills_gaps(step)
     known = DictVectorizer | OneHotEncoder | ColumnTransformer | Table
     return is_vectoriser(step) or isinstance(step, known)
 
 
-def _is_between(step: Any) -> bool:
-    """Whether a step chooses columns, or moves and stretches each by itself."""
-    return hasattr(step, "get_support") or line_of(step, np.arange(0)) is not None
+def _is_column_step(step: Any) -> bool:
+    """Return whether a step selects columns, or scales each one separately."""
+    return hasattr(step, "get_support") or affine_transform(step, np.arange(0)) is not None
 
 
-def folded(
-    steps: Steps, columns: np.ndarray, weights: np.ndarray, intercepts: np.ndarray, width: int
+def fold_transformers(
+    steps: PipelineSteps,
+    columns: np.ndarray,
+    weights: np.ndarray,
+    intercepts: np.ndarray,
+    n_features: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Columns, weights and intercepts before the scalers and selectors, and how many columns."""
-    for step in reversed(steps.between):
+    """Return columns, weights, intercepts and number of columns before scalers and selectors."""
+    for step in reversed(steps.column_steps):
         if hasattr(step, "get_support"):
             columns = np.flatnonzero(step.get_support())[columns]
-            width = len(step.get_support())
+            n_features = len(step.get_support())
             continue
-        line = line_of(step, columns)
-        assert line is not None  # steps_of has looked
-        intercepts = intercepts + line[1] @ weights
-        weights = weights * line[0][:, None]
-    return columns, weights, intercepts, width
+        scaling = affine_transform(step, columns)
+        assert scaling is not None  # checked by `split_pipeline`
+        intercepts = intercepts + scaling[1] @ weights
+        weights = weights * scaling[0][:, None]
+    return columns, weights, intercepts, n_features
 
 
-def names_before(steps: Steps, width: int) -> Any:
-    """Names of all columns that the first step makes, or that the rows of the Pipeline have."""
+def pipeline_names(steps: PipelineSteps, n_features: int) -> Any:
+    """Return the names of all columns after the first step, or of the input of the Pipeline."""
     if steps.first is None:
-        known = getattr(steps.raw, "feature_names_in_", None)
-        return [f"x{k}" for k in range(width)] if known is None else known
+        names = getattr(steps.input_step, "feature_names_in_", None)
+        return [f"x{k}" for k in range(n_features)] if names is None else names
     if hasattr(steps.first, "get_feature_names_out"):
         return steps.first.get_feature_names_out()
-    return _Buckets()
+    return _BucketNames()
 
 
-class _Buckets:
-    """Names of hashed columns, however many."""
+class _BucketNames:
+    """Names of hashed columns, without a list of them."""
 
     def __getitem__(self, column: int) -> str:
         return f"bucket {column}"
 
 
-def fields_before(steps: Steps, columns: np.ndarray, names: list[str]) -> Fields:
-    """The fields of records that the first step reads, as far as columns were kept."""
-    first, kept = steps.first, {int(c) for c in columns}
+def pipeline_fields(steps: PipelineSteps, columns: np.ndarray, names: list[str]) -> Fields:
+    """Return the fields of records that the first step reads, with selected columns."""
+    first, selected = steps.first, {int(c) for c in columns}
     if first is None:
-        found = [Field(name, int(c)) for name, c in zip(names, columns, strict=True)]
-        return Fields(LISTED, found, gaps=())
+        fields = [Field(name, int(c)) for name, c in zip(names, columns, strict=True)]
+        return Fields(LISTED, fields, gaps=())
     if isinstance(first, Table):
-        return fields_of_table(Layout.from_dict(first.layout_), kept)
+        return table_fields(Layout.from_dict(first.layout_), selected)
     if is_vectoriser(first):
-        text = text_of(first, steps.weighing).pruned(kept)
-        return Fields(ONE_TEXT, [Field(WORD, gap=-1, text=text)], gaps=(), records=True)
+        text = vectoriser_text(first, steps.tfidf).restricted_to(selected)
+        return Fields(ONE_TEXT, [Field(TEXT_FIELD, gap=-1, text=text)], gaps=(), records=True)
     if hasattr(first, "statistics_"):  # a SimpleImputer
         pairs = zip(names, columns.tolist(), strict=True)
-        found = [Field(name, c, fill=first.statistics_.tolist()[c]) for name, c in pairs]
-        return Fields(LISTED, found, gaps=(), records=True)
+        fields = [Field(name, c, fill=first.statistics_.tolist()[c]) for name, c in pairs]
+        return Fields(LISTED, fields, gaps=(), records=True)
     if hasattr(first, "vocabulary_"):  # a DictVectorizer
-        return of_keys(columns, names, first.separator)
-    found = of_columns(first, kept) if hasattr(first, "transformers_") else of_encoder(first, kept)
-    return Fields(LISTED, found, gaps=(), records=True)
+        return dict_vectoriser_fields(columns, names, first.separator)
+    fields = (
+        column_transformer_fields(first, selected)
+        if hasattr(first, "transformers_")
+        else one_hot_fields(first, selected)
+    )
+    return Fields(LISTED, fields, gaps=(), records=True)

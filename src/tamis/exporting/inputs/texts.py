@@ -1,4 +1,4 @@
-"""Texts as words: how ours and scikit-learn's vectorisers make columns, with the words needed."""
+"""Texts: how vectorisers of tamis and scikit-learn turn words into columns."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ FNV, MURMUR = "fnv", "murmur"
 
 
 class Text(NamedTuple):
-    """How a text becomes columns: by words that are listed, or by their hashes."""
+    """How a text becomes columns: by a vocabulary, or by hashes of the words."""
 
     analyzer: str
     lowercase: bool
@@ -25,31 +25,31 @@ class Text(NamedTuple):
     sublinear: bool
     norm: str | None
     factors: dict[int, float] | None  # inverse document frequencies, by column
-    words: dict[str, int]  # columns of the words that are needed
-    # Of words that are hashed: our hash with its seed, first column and bits, or scikit-learn's
-    # with its first column, number of columns, and whether it has signs.
+    words: dict[str, int]  # columns of the words
+    # For hashed words: the hash of tamis with its seed, first column and bits, or that of
+    # scikit-learn with its first column, number of columns, and whether it has signs.
     hashing: dict[str, Any] | None = None
 
-    def moved(self, by: int) -> "Text":
-        """With all columns further to the right."""
+    def shifted(self, by: int) -> "Text":
+        """Return the text with all columns shifted by a number."""
         words = {word: column + by for word, column in self.words.items()}
         factors = self.factors and {column + by: f for column, f in self.factors.items()}
         hashing = self.hashing and self.hashing | {"first": self.hashing["first"] + by}
         return self._replace(words=words, factors=factors, hashing=hashing)
 
-    def pruned(self, kept: set[int]) -> "Text":
-        """With the words of some columns alone, unless lengths of rows need the others too."""
+    def restricted_to(self, selected: set[int]) -> "Text":
+        """Return the text with the words of `selected` only; with a norm all words are needed."""
         if self.norm is not None:
             return self
-        words = {word: c for word, c in self.words.items() if c in kept}
+        words = {word: c for word, c in self.words.items() if c in selected}
         factors = self.factors and {c: self.factors[c] for c in sorted(words.values())}
         return self._replace(words=words, factors=factors)
 
 
-def own_text(column: Column, layout: Layout) -> Text:
-    """The reading of a column of texts of a table."""
-    facts, place, hashing = column.facts, layout.places[column.name], None
-    words = {word: place + k for k, word in enumerate(facts.get("vocabulary", ()))}
+def table_text(column: Column, layout: Layout) -> Text:
+    """Return the text of a column of a table."""
+    facts, first, hashing = column.facts, layout.places[column.name], None
+    words = {word: first + k for k, word in enumerate(facts.get("vocabulary", ()))}
     if layout.hash_bits:
         seed = int(SEED) ^ int(layout.seeds[column.name])
         hashing = {"kind": FNV, "seed": seed, "first": layout.buckets, "bits": layout.hash_bits}
@@ -64,36 +64,36 @@ def own_text(column: Column, layout: Layout) -> Text:
         binary=False,
         sublinear=True,
         norm="l2",
-        factors={place + k: float(weight) for k, weight in enumerate(weights)} or None,
+        factors={first + k: float(weight) for k, weight in enumerate(weights)} or None,
         words={} if hashing else words,
         hashing=hashing,
     )
 
 
 def is_vectoriser(step: Any) -> bool:
-    """Whether a step of a Pipeline makes columns of texts."""
+    """Return whether a step of a Pipeline turns texts into columns."""
     from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
     return isinstance(step, CountVectorizer | HashingVectorizer)
 
 
-def text_of(step: Any, weighing: Any = None) -> Text:
-    """scikit-learn's vectoriser of texts, and the tf-idf that follows it, if one does."""
-    own = step.analyzer not in ANALYZERS or step.tokenizer or step.preprocessor
-    if own or callable(step.strip_accents):
+def vectoriser_text(step: Any, tfidf: Any = None) -> Text:
+    """Return the text of a vectoriser of scikit-learn, and of the tf-idf step after it."""
+    is_custom = step.analyzer not in ANALYZERS or step.tokenizer or step.preprocessor
+    if is_custom or callable(step.strip_accents):
         raise TypeError(
             "this vectoriser calls a function of yours (analyzer, tokenizer, preprocessor or "
             "strip_accents), which cannot be exported. Take the built-in ones."
         )
-    listed = hasattr(step, "vocabulary_")
-    weighing = step if weighing is None and hasattr(step, "use_idf") else weighing
+    has_vocabulary = hasattr(step, "vocabulary_")
+    tfidf = step if tfidf is None and hasattr(step, "use_idf") else tfidf
     factors, hashing, norm = None, None, getattr(step, "norm", None)
-    if not listed:
+    if not has_vocabulary:
         signed = bool(step.alternate_sign)
         hashing = {"kind": MURMUR, "size": int(step.n_features), "signed": signed, "first": 0}
-    if weighing is not None:
-        norm = weighing.norm
-        weights = np.asarray(weighing.idf_).tolist() if weighing.use_idf else []
+    if tfidf is not None:
+        norm = tfidf.norm
+        weights = np.asarray(tfidf.idf_).tolist() if tfidf.use_idf else []
         factors = dict(enumerate(weights)) or None
     return Text(
         analyzer=step.analyzer,
@@ -103,9 +103,9 @@ def text_of(step: Any, weighing: Any = None) -> Text:
         ngrams=(int(step.ngram_range[0]), int(step.ngram_range[1])),
         stop_words=sorted(step.get_stop_words() or ()) if step.analyzer == "word" else [],
         binary=bool(step.binary),
-        sublinear=weighing is not None and bool(weighing.sublinear_tf),
+        sublinear=tfidf is not None and bool(tfidf.sublinear_tf),
         norm=norm,
         factors=factors,
-        words={word: int(c) for word, c in step.vocabulary_.items()} if listed else {},
+        words={word: int(c) for word, c in step.vocabulary_.items()} if has_vocabulary else {},
         hashing=hashing,
     )

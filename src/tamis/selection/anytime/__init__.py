@@ -1,3 +1,1 @@
-"""Evidence for features in a stream that does not end: e-values that may be looked at whenever one
-likes.
-"""
+"""Feature selection in a stream without end: e-values that are valid at any time."""

@@ -1,6 +1,4 @@
-"""`FDRStream`: features that may be claimed at any moment of a stream, at a stated rate of false
-ones.
-"""
+"""`FDRStream`: feature selection at any time of a stream, with a stated false discovery rate."""
 
 from collections.abc import Callable
 from numbers import Integral
@@ -16,11 +14,11 @@ from tamis.base.parameters import estimator, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
 from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting
-from tamis.selection.false_discovery.claims import Claiming, outcomes_of
+from tamis.selection.false_discovery.claims import BaseFDRSelector, outcome_matrix
 from tamis.selection.false_discovery.multiple_testing import (
     evalue_pvalues,
-    head_qvalues,
     heads_of,
+    representative_qvalues,
 )
 from tamis.system.schema import count, part, records
 from tamis.system.schema import one_of as either
@@ -28,18 +26,17 @@ from tamis.system.threads import locked, one_thread
 
 
 @estimator
-class FDRStream(Claiming):
+class FDRStream(BaseFDRSelector):
     r"""Features that may be claimed at any moment of a stream, at a stated false discovery rate.
 
-    Choose it where rows keep coming and somebody looks again and again: a test for a fixed number
-    of rows that is looked at after every chunk selects something in pure noise sooner or later.
-    Choose `FDRSelector` for rows that are all there: it uses the first ones too, and tests at a
-    lower threshold.
+    Use it where rows keep arriving and results are read repeatedly: a test for a fixed number of
+    rows that is repeated after every chunk selects something from pure noise sooner or later. Use
+    `FDRSelector` for a fixed data set: it tests on the first rows too, and at a lower threshold.
 
-    The first `n_screen` rows are kept: a sparse path finds the columns worth a test and their
-    controls, as `FDRSelector` does, and they are forgotten. Every later row is evidence. For each
-    test the column and the target are predicted from the controls by fits to the rows *before*;
-    of the residuals e and r of all rows so far
+    The first `n_screen` rows serve the screen: a sparse path selects candidates and their controls,
+    as in `FDRSelector`; then these rows are discarded. Every later row is evidence. For each test
+    the column and the target are predicted from the controls by fits to the rows *before*. With the
+    residuals e and r of all rows so far
 
     .. math:: E_j = \sqrt{\frac{\rho_j}{V_j + \rho_j}}\;
         \exp\frac{S_j^2}{2 (V_j + \rho_j)}, \qquad S_j = \sum_i e_i r_i, \quad
@@ -135,7 +132,7 @@ class FDRStream(Claiming):
 
     @locked
     def fit(self, X, y):
-        """Forget what was, and take these rows as a stream.
+        """Start anew and take these rows as a stream.
 
         Parameters
         ----------
@@ -148,7 +145,7 @@ class FDRStream(Claiming):
         -------
         self : object
         """
-        self._take_rows(X, y, whole=True)
+        self._learn_rows(X, y, whole=True)
         if not self.n_tested_:
             warn_user(
                 f"FDRStream keeps the first {self.n_screen:,} rows to screen on, and tests the "
@@ -175,89 +172,93 @@ class FDRStream(Claiming):
         -------
         self : object
         """
-        return self._take_rows(X, y, whole=False, classes=classes)
+        return self._learn_rows(X, y, whole=False, classes=classes)
 
-    def _take_rows(self, X, y, *, whole: bool, classes=None):
-        """Check, and take the rows in."""
+    def _learn_rows(self, X, y, *, whole: bool, classes=None):
+        """Validate rows and learn from them."""
         self._validate_params()
-        again = not whole and "_stage" in vars(self)
-        known: ClassTargets | NumberTargets | None = self._targets if again else None
-        taken = take(self, X, y, None, layout="rows", whole=whole, known=known, classes=classes)
-        outcomes, logistic = outcomes_of(taken.targets, taken.columns)
-        rows = sp.csr_array(taken.rows.scipy(), dtype=np.float64)
-        if not again:
+        is_continued = not whole and "_stage" in vars(self)
+        known: ClassTargets | NumberTargets | None = self._targets if is_continued else None
+        training = take(self, X, y, None, layout="rows", whole=whole, known=known, classes=classes)
+        outcomes, logistic = outcome_matrix(training.targets, training.columns)
+        rows = sp.csr_array(training.rows.scipy(), dtype=np.float64)
+        if not is_continued:
             self.n_rows_: int = 0
             self.history_: list[dict] = []
             empty = sp.csr_array((0, rows.shape[1]))
             self._stage: Waiting | Evidence = Waiting(empty, np.zeros((0, outcomes.shape[1])))
-        self._targets: ClassTargets | NumberTargets = taken.targets
+        self._targets: ClassTargets | NumberTargets = training.targets
         if isinstance(self._stage, Waiting):
-            room = self.n_screen - len(self._stage)
-            self._stage = self._stage.joined(sp.csr_array(rows[:room]), outcomes[:room])
-            self.n_rows_ += min(room, len(outcomes))
-            rows, outcomes = sp.csr_array(rows[room:]), outcomes[room:]
+            n_missing = self.n_screen - len(self._stage)
+            self._stage = self._stage.appended(sp.csr_array(rows[:n_missing]), outcomes[:n_missing])
+            self.n_rows_ += min(n_missing, len(outcomes))
+            rows, outcomes = sp.csr_array(rows[n_missing:]), outcomes[n_missing:]
             if len(self._stage) < self.n_screen:
                 return self
             self._stage = Evidence.begun(
-                self._stage, logistic, self._bar(), self.n_candidates, self.n_controls
+                self._stage,
+                logistic,
+                self._substitute_threshold(),
+                self.n_candidates,
+                self.n_controls,
             )
         stage = self._stage
         with one_thread():
             for _ in stage.learn(rows, outcomes):
-                self._note(stage, self.n_screen + stage.n_tested)
+                self._record_selected(stage, self.n_screen + stage.n_tested)
         self.n_rows_ += len(outcomes)
         return self
 
-    def _note(self, stage: Evidence, n_rows: int) -> None:
-        """Write down what is kept for the first time."""
-        known = {(entry["column"], entry["output"]) for entry in self.history_}
+    def _record_selected(self, stage: Evidence, n_rows: int) -> None:
+        """Add newly selected features to the history."""
+        recorded = {(entry["column"], entry["output"]) for entry in self.history_}
         evalues = stage.log_evalues()
-        for k in np.flatnonzero(self._rates(stage) <= self.q):
+        for k in np.flatnonzero(self._test_qvalues(stage) <= self.q):
             column, output = int(stage.tests[k]), int(stage.outputs[k])
-            if (column, output) not in known:
+            if (column, output) not in recorded:
                 entry = {"rows": n_rows, "column": column, "output": output}
                 self.history_.append({**entry, "log_evalue": float(evalues[k])})
 
-    def _rates(self, stage: Evidence) -> np.ndarray:
-        """Rate of every test; 1 for those in the group of a head.
+    def _test_qvalues(self, stage: Evidence) -> np.ndarray:
+        """Return the q-value of every test; 1 for those in the group of another head.
 
-        Which tests are heads may depend on the evidence: e-BH's bound is for any set whose e-values
-        are large enough for its size.
+        Heads may depend on the evidence: the bound of e-BH holds for any set of e-values that are
+        large enough for the size of the set.
         """
         evalues = stage.log_evalues()
         groups = [stage.group(k) for k in range(len(evalues))]
-        heads = heads_of(-evalues, stage.outputs, stage.tests, groups)
+        representatives = heads_of(-evalues, stage.outputs, stage.tests, groups)
         families = len(stage.tests), len(np.unique(stage.tests))
         pvalues, n_outputs = evalue_pvalues(evalues), self._targets.outputs
-        return head_qvalues(pvalues, stage.tests, heads, n_outputs, families)
+        return representative_qvalues(pvalues, stage.tests, representatives, n_outputs, families)
 
-    # ------------------------------------------------------------------ what is shown
+    # ------------------------------------------------------------------ results
     def _evidence(self) -> Evidence | None:
-        """What the rows have said; None while they wait to be screened."""
+        """Return the evidence; None before the screen."""
         check_is_fitted(self)
         return self._stage if isinstance(self._stage, Evidence) else None
 
-    def _shown(self, of_tests: Callable[[Evidence], np.ndarray], fill: float) -> np.ndarray:
-        """Numbers of the tests as an array of all outputs and columns."""
+    def _over_columns(self, values_of: Callable[[Evidence], np.ndarray], fill: float) -> np.ndarray:
+        """Return values of the tests as an array over outputs and columns."""
         stage, outputs = self._evidence(), self._targets.outputs
-        found = np.full((outputs, self.n_features_in_), fill)
+        values = np.full((outputs, self.n_features_in_), fill)
         if stage is not None:
-            found[stage.outputs, stage.tests] = of_tests(stage)
-        return found[0] if outputs == 1 else found
+            values[stage.outputs, stage.tests] = values_of(stage)
+        return values[0] if outputs == 1 else values
 
     @property
     def log_evalues_(self) -> np.ndarray:
         """Logarithms of the e-values."""
-        return self._shown(Evidence.log_evalues, 0.0)
+        return self._over_columns(Evidence.log_evalues, 0.0)
 
     @property
     def qvalues_(self) -> np.ndarray:
-        """The smallest rate at which a feature would be kept now."""
-        return self._shown(self._rates, 1.0)
+        """The smallest rate at which a feature would be selected now."""
+        return self._over_columns(self._test_qvalues, 1.0)
 
     @property
     def support_(self) -> np.ndarray:
-        """Columns that are kept now."""
+        """Columns that are selected now."""
         return np.flatnonzero((np.atleast_2d(self.qvalues_) <= self.q).any(axis=0))
 
     @property
@@ -283,10 +284,10 @@ class FDRStream(Claiming):
 
     # ------------------------------------------------------------------ preparation
     def _code(self, y, n_rows: int, *, classes=None, **known):
-        """Classes or numbers, and the columns that hold them."""
+        """Return the kind of the targets, classes or numbers, and the encoded targets."""
         begun = known.get("known")
-        if self._holds_classes(y) if begun is None else isinstance(begun, ClassTargets):
+        if self._has_class_targets(y) if begun is None else isinstance(begun, ClassTargets):
             if begun is None and classes is None:
-                known["whole"] = True  # the classes of the first rows are all there are
+                known["whole"] = True  # the first rows have all classes
             return ClassTargets.of(y, n_rows, self, classes=classes, **known)
         return NumberTargets.of(y, n_rows, self, **known)

@@ -1,7 +1,7 @@
-"""Evidence that grows with a stream: for every test a self-normalised sum of products of residuals,
-mixed over effects into a process that may be looked at after any block.
+"""E-values of a stream: for every test a self-normalised sum of products of residuals, mixed over
+effects into a process that is valid after any block.
 
-A block's residuals are those of fits to the rows before it, so that under a test's hypothesis its
+The residuals of a block come from fits to the rows before it, so that under the null hypothesis the
 products have mean 0 given the past.
 """
 
@@ -12,26 +12,26 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from tamis.selection.false_discovery.conditional_test import (
-    LEAST_BEND,
-    NOTHING,
-    common_start,
-    logistic_fits,
+    MIN_CURVATURE,
+    MIN_RESIDUAL_FRACTION,
+    fit_target_logistic,
+    initial_coefs,
 )
-from tamis.selection.false_discovery.fit import Plan, loosened, prepared
-from tamis.selection.false_discovery.multiple_testing import stacked
+from tamis.selection.false_discovery.fit import DesignPlan, drop_collinear_controls, prepare_tests
+from tamis.selection.false_discovery.multiple_testing import sparse_rows
 from tamis.selection.false_discovery.screening.by_path import screen_path
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.system.schema import array, count, flag, indices, rows
 
-BLOCK = 100  # rows between two updates of the fits, wherever calls cut the stream
-# The first rows' sum of squared products over this is the mixture's: it is sharpest, at levels
-# about 1/600, when as many rows have been tested as were screened.
-SHARPEST = 12.0
-RIDGE = 1e-8  # of the mean square, on the diagonal: controls may be twins
+BLOCK = 100  # rows between two updates of the fits, however calls cut the stream
+# The prior precision is the sum of squared products of the first rows over this. Then the e-values
+# are largest, at levels about 1/600, when as many rows are tested as were screened.
+PRIOR_DIVISOR = 12.0
+RIDGE = 1e-8  # on the diagonal, over its mean: controls may be duplicates
 
 
 class Waiting:
-    """The first rows of a stream, kept until there are enough to screen on."""
+    """The first rows of a stream, stored until there are enough for the screen."""
 
     _contents: ClassVar[dict] = {
         "rows": rows("waiting", "columns"),
@@ -41,20 +41,20 @@ class Waiting:
     def __init__(self, rows: sp.csr_array, targets: np.ndarray):
         self.rows, self.targets = rows, targets
 
-    def joined(self, rows: sp.csr_array, targets: np.ndarray) -> "Waiting":
-        """With more rows."""
-        return Waiting(_below(self.rows, rows), np.vstack([self.targets, targets]))
+    def appended(self, rows: sp.csr_array, targets: np.ndarray) -> "Waiting":
+        """Return the stored rows with more rows after them."""
+        return Waiting(_stack(self.rows, rows), np.vstack([self.targets, targets]))
 
     def __len__(self) -> int:
         return len(self.targets)
 
 
-def _below(first: sp.csr_array, second: sp.csr_array) -> sp.csr_array:
+def _stack(first: sp.csr_array, second: sp.csr_array) -> sp.csr_array:
     return second if not first.shape[0] else sp.csr_array(sp.vstack([first, second], format="csr"))
 
 
 class Evidence:
-    """Tests that were fixed on the first rows, and what later rows have said about them."""
+    """Tests that the first rows fix, and the sums of the later rows for their e-values."""
 
     _contents: ClassVar[dict] = {
         "logistic": flag(),
@@ -81,15 +81,15 @@ class Evidence:
     means: np.ndarray
     units: np.ndarray
     loadings: np.ndarray
-    union: np.ndarray  # columns in use
+    union: np.ndarray  # columns of the design
     tests: np.ndarray  # the tests' columns
     outputs: np.ndarray
-    places: np.ndarray  # of the controls on the sheet
+    places: np.ndarray  # design indices of the controls
     substitutes: sp.csr_array
-    grams: np.ndarray  # controls with controls under the rows' curvature
-    goals: np.ndarray  # controls with the column
-    weights: np.ndarray  # of the controls in the target's fit
-    fits: np.ndarray  # and in the column's
+    grams: np.ndarray  # products of controls, weighted by the curvature of the rows
+    goals: np.ndarray  # products of controls and the column
+    weights: np.ndarray  # coefficients of the target on the controls
+    fits: np.ndarray  # coefficients of the column on the controls
     prior: np.ndarray
     sums: np.ndarray
     squares: np.ndarray
@@ -106,80 +106,93 @@ class Evidence:
         n_candidates: int,
         n_controls: int,
     ) -> "Evidence":
-        """Screen the first rows, choose controls, and fit on them; no evidence yet."""
+        """Screen the first rows, choose controls, and fit on them; they count as no evidence."""
         made = cls()
         dense = first.rows.nnz > 0.5 * np.prod(first.rows.shape)
-        columns = Columns(first.rows.toarray() if dense else first.rows, np.ones(len(first)))
+        columns = StandardizedColumns(
+            first.rows.toarray() if dense else first.rows, np.ones(len(first))
+        )
         screened = [
             screen_path(columns, target, logistic, n_candidates) for target in first.targets.T
         ]
-        planned, loadings, sheet = prepared(
+        plan, loadings, design = prepare_tests(
             columns, first.targets, screened, substitutes, n_controls
         )
-        planned = loosened(sheet, planned, loadings)
-        tests = planned.tests(loadings)
-        weights = logistic_fits(sheet, tests, common_start(sheet, tests)) if logistic else None
+        plan = drop_collinear_controls(design, plan, loadings)
+        tests = plan.tests(loadings)
+        weights = (
+            fit_target_logistic(design, tests, initial_coefs(design, tests)) if logistic else None
+        )
         spread = np.sqrt(np.mean(columns.scores(loadings) ** 2, axis=0))
         made.logistic = logistic
         made.means, made.units, made.loadings = columns.means, columns.units, loadings / spread
-        made.union, made.tests, made.outputs = planned.union, planned.columns, planned.outputs
-        made.substitutes = stacked(
-            [mine.substitutes for mine in planned.company],
-            [mine.correlations for mine in planned.company],
+        made.union, made.tests, made.outputs = plan.design_columns, plan.columns, plan.outputs
+        made.substitutes = sparse_rows(
+            [each.substitutes for each in plan.correlated],
+            [each.correlations for each in plan.correlated],
             columns.n_columns,
         )
-        made.places = _placed(planned, loadings)
+        made.places = _control_indices(plan, loadings)
         made.pending = sp.csr_array((0, columns.n_columns))
         made.pending_targets = np.zeros((0, first.targets.shape[1]))
         made.n_tested = 0
-        made._start(made._sheet(first.rows), first.targets, weights)
+        made._fit_first_rows(made._sheet(first.rows), first.targets, weights)
         return made
 
-    # ------------------------------------------------------------------ the sheet
+    # ------------------------------------------------------------------ design
     def _sheet(self, rows: sp.csr_array) -> np.ndarray:
-        """The columns in use, in units of the first rows, with factors, a constant and zeros."""
-        own = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
-        scaled = self.units[:, None] * self.loadings
-        factors = np.asarray(rows @ scaled) - self.means @ scaled
-        height = rows.shape[0]
-        return np.hstack([own, factors, np.ones((height, 1)), np.zeros((height, 1))])
+        """Return the design of rows: scaled columns, common factors, a constant and zeros."""
+        values = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
+        scaled_loadings = self.units[:, None] * self.loadings
+        factors = np.asarray(rows @ scaled_loadings) - self.means @ scaled_loadings
+        n_rows = rows.shape[0]
+        return np.hstack([values, factors, np.ones((n_rows, 1)), np.zeros((n_rows, 1))])
 
     # ------------------------------------------------------------------ learning
-    def _start(self, sheet: np.ndarray, targets: np.ndarray, weights: list | None) -> None:
-        """Fits on the first rows, which are no evidence, and the mixture's width from them."""
-        size, wide = self.places.shape
-        self.grams, self.goals = np.zeros((size, wide, wide)), np.zeros((size, wide))
-        self.weights, self.fits = np.zeros((size, wide)), np.zeros((size, wide))
-        self.prior, self.sums, self.squares = np.zeros(size), np.zeros(size), np.zeros(size)
-        for k in range(size):
-            controls, x = sheet[:, self.places[k]], sheet[:, self._at(k)]
+    def _fit_first_rows(
+        self, design: np.ndarray, targets: np.ndarray, weights: list | None
+    ) -> None:
+        """Fit on the first rows, and set the prior of the effects from them."""
+        n_tests, n_controls = self.places.shape
+        self.grams, self.goals = (
+            np.zeros((n_tests, n_controls, n_controls)),
+            np.zeros((n_tests, n_controls)),
+        )
+        self.weights, self.fits = np.zeros((n_tests, n_controls)), np.zeros((n_tests, n_controls))
+        self.prior, self.sums, self.squares = (
+            np.zeros(n_tests),
+            np.zeros(n_tests),
+            np.zeros(n_tests),
+        )
+        for k in range(n_tests):
+            controls, x = design[:, self.places[k]], design[:, self._at(k)]
             y = targets[:, self.outputs[k]]
             if weights is None:
                 self.weights[k] = _solved(controls.T @ controls, controls.T @ y)
             else:
                 self.weights[k, : len(weights[k])] = weights[k]
-            rest, bend = self._rest(k, controls, y)
-            bent = controls * bend[:, None]
-            self.grams[k], self.goals[k] = controls.T @ bent, bent.T @ x
+            residuals, curvature = self._rest(k, controls, y)
+            weighted = controls * curvature[:, None]
+            self.grams[k], self.goals[k] = controls.T @ weighted, weighted.T @ x
             self.fits[k] = _solved(self.grams[k], self.goals[k])
-            left = x - controls @ self.fits[k]
-            if left @ left >= NOTHING * (x @ x) > 0.0:
-                self.prior[k] = ((left * rest) ** 2).sum() / SHARPEST
+            column_residuals = x - controls @ self.fits[k]
+            if column_residuals @ column_residuals >= MIN_RESIDUAL_FRACTION * (x @ x) > 0.0:
+                self.prior[k] = ((column_residuals * residuals) ** 2).sum() / PRIOR_DIVISOR
 
     def _at(self, k: int) -> int:
         return int(np.searchsorted(self.union, self.tests[k]))
 
     def _rest(self, k: int, controls: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the controls leave of a target, and the curvature of the rows."""
+        """Return the residuals of a target given the controls, and the curvature of the rows."""
         score = controls @ self.weights[k]
         if not self.logistic:
             return y - score, np.ones(len(y))
-        likely = expit(score)
-        return y - likely, np.maximum(likely * (1.0 - likely), LEAST_BEND)
+        probabilities = expit(score)
+        return y - probabilities, np.maximum(probabilities * (1.0 - probabilities), MIN_CURVATURE)
 
     def learn(self, rows: sp.csr_array, targets: np.ndarray):
-        """Take rows in; yields after every block."""
-        rows, targets = _below(self.pending, rows), np.vstack([self.pending_targets, targets])
+        """Learn from rows; yields after every block."""
+        rows, targets = _stack(self.pending, rows), np.vstack([self.pending_targets, targets])
         start = 0
         for start in range(BLOCK, len(targets) + 1, BLOCK):
             block = slice(start - BLOCK, start)
@@ -188,54 +201,57 @@ class Evidence:
             yield
         self.pending, self.pending_targets = sp.csr_array(rows[start:]), targets[start:].copy()
 
-    def _fold(self, sheet: np.ndarray, targets: np.ndarray) -> None:
-        """First judge a block by the fits so far, then learn it: for numbers exact least squares of
-        all rows, for classes a Newton step with the curvature of all rows.
+    def _fold(self, design: np.ndarray, targets: np.ndarray) -> None:
+        """Add the products of a block under the current fits, then update the fits.
+
+        The update is exact least squares on all rows for numbers, and one Newton step with the
+        curvature of all rows for classes.
         """
-        wanted = np.zeros((*self.goals.shape, 2))
+        right_sides = np.zeros((*self.goals.shape, 2))
         for k, places in enumerate(self.places):
-            controls, x = sheet[:, places], sheet[:, self._at(k)]
-            rest, bend = self._rest(k, controls, targets[:, self.outputs[k]])
-            products = (x - controls @ self.fits[k]) * rest
+            controls, x = design[:, places], design[:, self._at(k)]
+            residuals, curvature = self._rest(k, controls, targets[:, self.outputs[k]])
+            products = (x - controls @ self.fits[k]) * residuals
             self.sums[k] += products.sum()
             self.squares[k] += (products**2).sum()
-            bent = controls * bend[:, None]
-            self.grams[k] += controls.T @ bent
-            self.goals[k] += bent.T @ x
-            wanted[k, :, 0], wanted[k, :, 1] = self.goals[k], controls.T @ rest
-        found = _solved(self.grams, wanted)
-        self.fits = np.ascontiguousarray(found[..., 0])
-        self.weights = self.weights + found[..., 1]
+            weighted = controls * curvature[:, None]
+            self.grams[k] += controls.T @ weighted
+            self.goals[k] += weighted.T @ x
+            right_sides[k, :, 0], right_sides[k, :, 1] = self.goals[k], controls.T @ residuals
+        solutions = _solved(self.grams, right_sides)
+        self.fits = np.ascontiguousarray(solutions[..., 0])
+        self.weights = self.weights + solutions[..., 1]
 
-    # ------------------------------------------------------------------ what is known
+    # ------------------------------------------------------------------ results
     def log_evalues(self) -> np.ndarray:
-        """Logarithms of the mixture martingales: normal effects of variance 1 / prior."""
-        width = np.where(self.prior > 0.0, self.prior, 1.0)
-        whole = self.squares + width
-        found = 0.5 * np.log(width / whole) + self.sums**2 / (2.0 * whole)
-        return np.where(self.prior > 0.0, found, 0.0)
+        """Return the logarithms of the mixture martingales (normal effects, variance 1 / prior)."""
+        precision = np.where(self.prior > 0.0, self.prior, 1.0)
+        total_precision = self.squares + precision
+        values = 0.5 * np.log(precision / total_precision) + self.sums**2 / (2.0 * total_precision)
+        return np.where(self.prior > 0.0, values, 0.0)
 
     def group(self, k: int) -> np.ndarray:
-        """Columns that may stand in for that of a test."""
+        """Return the substitutes of the column of test k."""
         part = self.substitutes
         return part.indices[part.indptr[k] : part.indptr[k + 1]]
 
 
-def _placed(planned: Plan, loadings: np.ndarray) -> np.ndarray:
-    """Controls of each test, with factors and constant, by places on the sheet; the shorter ones
-    end with the sheet's column of zeros.
+def _control_indices(plan: DesignPlan, loadings: np.ndarray) -> np.ndarray:
+    """Return the design indices of controls, factors and constant of each test.
+
+    Shorter rows are padded with the index of the column of zeros.
     """
-    constant = len(planned.union) + loadings.shape[1]
-    controls = [np.append(test.controls, constant) for test in planned.tests(loadings)]
-    places = np.full((len(controls), max(map(len, controls), default=1)), constant + 1)
-    for place, own in zip(places, controls, strict=True):
-        place[: len(own)] = own
-    return places
+    constant = len(plan.design_columns) + loadings.shape[1]
+    controls = [np.append(test.controls, constant) for test in plan.tests(loadings)]
+    indices = np.full((len(controls), max(map(len, controls), default=1)), constant + 1)
+    for row, test_controls in zip(indices, controls, strict=True):
+        row[: len(test_controls)] = test_controls
+    return indices
 
 
-def _solved(gram: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Solution of a symmetric system, or of many, with a little on the diagonal."""
-    wide = gram.shape[-1]
-    size = np.trace(gram, axis1=-2, axis2=-1) / wide
-    little = RIDGE * np.maximum(size, 1e-30)
-    return np.linalg.solve(gram + np.multiply.outer(little, np.eye(wide)), wanted)
+def _solved(gram: np.ndarray, right_side: np.ndarray) -> np.ndarray:
+    """Solve one or several symmetric systems with a small ridge."""
+    n_columns = gram.shape[-1]
+    mean_diagonal = np.trace(gram, axis1=-2, axis2=-1) / n_columns
+    ridge = RIDGE * np.maximum(mean_diagonal, 1e-30)
+    return np.linalg.solve(gram + np.multiply.outer(ridge, np.eye(n_columns)), right_side)

@@ -1,6 +1,4 @@
-"""What selectors at a stated false discovery rate have in common: how much may be false, what is
-tested and against what, and what the targets are.
-"""
+"""Base class of selectors with a stated false discovery rate: shared parameters and targets."""
 
 from numbers import Integral, Real
 from typing import ClassVar
@@ -16,40 +14,41 @@ from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.system.schema import one_of as either
 from tamis.system.schema import part
 
-CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
+CLASS_TARGET_TYPES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
 
 
 @estimator
-class Claiming(Selector, Estimator):
-    """A selector that keeps `support_`."""
+class BaseFDRSelector(Selector, Estimator):
+    """Base class of `FDRSelector` and `FDRStream`."""
 
     q: float = parameter(
         0.1,
         [Interval(Real, 0.0, 1.0, closed="neither")],
-        "Largest expected share of false features among those kept.",
+        "Largest expected fraction of false features among the selected ones.",
     )
     substitutes: float | None = parameter(
         0.5,
         [Interval(Real, 0.0, 1.0, closed="right"), None],
-        "Correlation above which a column may stand in for another: a claim is then about a group. "
-        "None claims single features.",
+        "Absolute correlation above which a column is a substitute of another: a claim is then "
+        "about a group. None claims single features.",
     )
     n_candidates: int = parameter(
         60,
         [COUNT],
-        "How many columns are tested, those that enter the path first; raise it where more are "
-        "real.",
+        "How many columns are tested: those that enter the path first. Raise it where more "
+        "features are expected to be real.",
     )
     n_controls: int = parameter(
         10,
         [Interval(Integral, 0, None, closed="left")],
-        "Most correlates that a column is tested against, beside what the path keeps.",
+        "Largest number of correlates among the controls of a test, in addition to the columns "
+        "that the path selects.",
     )
     targets: str | Auto = parameter(
         "auto",
         [one_of("auto", "classes", "numbers")],
-        'What y holds: "classes", or "numbers". "auto" takes fractions for numbers, and all else '
-        "for classes, as scikit-learn does.",
+        'What y holds: "classes", or "numbers". "auto" is numbers for fractions, and classes '
+        "otherwise, as in scikit-learn.",
         '{"auto", "classes", "numbers"}',
         kw_only=True,
     )
@@ -59,18 +58,18 @@ class Claiming(Selector, Estimator):
         ),
     }
 
-    def _bar(self) -> float | None:
-        """Correlation of substitutes, as loops take it."""
+    def _substitute_threshold(self) -> float | None:
+        """Return `substitutes` as a float, or None."""
         return None if self.substitutes is None else float(self.substitutes)
 
-    def _holds_classes(self, y) -> bool:
-        """Whether targets are classes: as asked, or as they look."""
+    def _has_class_targets(self, y) -> bool:
+        """Return whether y holds classes: by `targets`, or by its values."""
         if self.targets == "auto":
-            return y is not None and kind_of_targets(y) in CLASSES
+            return y is not None and kind_of_targets(y) in CLASS_TARGET_TYPES
         return self.targets == "classes"
 
     def _weigh(self, targets, columns, weights, **stream):
-        """Row weights as they are."""
+        """Return targets and row weights unchanged."""
         return targets, weights
 
     @property
@@ -88,8 +87,8 @@ class Claiming(Selector, Estimator):
         return tags
 
 
-def outcomes_of(targets, columns: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Targets (rows, outputs), 0 and 1 for classes; and whether they are that."""
+def outcome_matrix(targets, columns: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return the outcomes (rows, outputs), 0 and 1 for classes, and whether they are classes."""
     if isinstance(targets, NumberTargets):
         return np.ascontiguousarray(columns), False
     return (targets.signs(columns) > 0).astype(float), True

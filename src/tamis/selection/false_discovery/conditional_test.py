@@ -1,8 +1,8 @@
 """Tests of single columns given controls: self-normalised products of two residuals.
 
-Both the target and the column are fitted on the controls and a constant, by least squares, or for
-classes by logistic regression and least squares under its curvature; what is left of them is
-multiplied row by row. Rows come in blocks, as often as they are asked for.
+The target and the column are both regressed on the controls and a constant: by least squares, or
+for classes by logistic regression and least squares weighted by its curvature. The test statistic
+sums the products of their residuals r and e. Rows come in blocks and are read several times.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,212 +14,247 @@ from scipy.stats import norm
 
 from tamis.solvers.logistic import logistic_newton, solve_ridge
 
-TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
-LEAST_BEND = 1e-5  # curvature of a row
-NOTHING = 1e-6  # of a column's square: where less is left of it there is nothing to test
+GRAM_RIDGE = 1e-12  # on the diagonal, over the squares of a column: controls may be duplicates
+MIN_CURVATURE = 1e-5  # of a row, p (1 - p)
+MIN_RESIDUAL_FRACTION = 1e-6  # squares of e over those of x; below this, p = 1
 
 Block = tuple[np.ndarray, np.ndarray, np.ndarray]  # columns with a constant last, targets, weights
 
 
-class Sheet(NamedTuple):
-    """The few columns that tests look at, in blocks of rows, and the sum of the row weights."""
+class DesignBlocks(NamedTuple):
+    """The columns of all tests, in blocks of rows, with the sum of the row weights."""
 
     blocks: Callable[[], Iterable[Block]]
-    total: float
-    width: int  # columns, the constant among them
+    total_weight: float
+    n_columns: int  # including the constant, which is last
 
 
-class Trial(NamedTuple):
-    """A column, the target's number, and the controls; all by their places on the sheet."""
+class ConditionalTest(NamedTuple):
+    """A test: its output, and its column and controls by their indices in the design."""
 
     output: int
     column: int
     controls: np.ndarray  # without the constant
 
 
-class Found(NamedTuple):
-    """Of every test: z, its p-value, and the effect of the column with its standard error."""
+class ConditionalResults(NamedTuple):
+    """Results of tests: z, p-value, and effect of the column with its standard error."""
 
     scores: np.ndarray
     pvalues: np.ndarray
     effects: np.ndarray
-    errors: np.ndarray
+    standard_errors: np.ndarray
 
-    def of(self, tests) -> "Found":
-        """Of some of the tests."""
-        return Found(*(column[tests] for column in self))
+    def subset(self, tests) -> "ConditionalResults":
+        """Return the results of some of the tests."""
+        return ConditionalResults(*(values[tests] for values in self))
 
 
-class Sums(NamedTuple):
-    """Of every test, sums over the rows of e r, e^2 r^2, e^2, x^2, e^3 r, e^4 and of the bent e x;
-    e is what is left of the column, r of the target.
+class ResidualSums(NamedTuple):
+    """Weighted sums over the rows, for every test: e and r are the residuals of the column x and
+    the target, v is the curvature of a row.
     """
 
-    product: np.ndarray
-    square: np.ndarray
-    left: np.ndarray
-    whole: np.ndarray
-    third: np.ndarray
-    fourth: np.ndarray
-    bent: np.ndarray
+    e_r: np.ndarray
+    e2_r2: np.ndarray
+    e2: np.ndarray
+    x2: np.ndarray
+    e3_r: np.ndarray
+    e4: np.ndarray
+    v_e_x: np.ndarray
 
 
-def try_numbers(sheet: Sheet, tests: Sequence[Trial]) -> Found:
-    """Tests of targets that are numbers; effects are slopes."""
-    fits = _least_squares(sheet, tests)
-    sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
+def run_linear_tests(design: DesignBlocks, tests: Sequence[ConditionalTest]) -> ConditionalResults:
+    """Test numeric targets by least squares; effects are regression coefficients."""
+    fits = _fit_linear(design, tests)
+    sums = ResidualSums(*(np.zeros(len(tests)) for _ in ResidualSums._fields))
     outputs = np.array([test.output for test in tests], dtype=np.int64)
     columns = np.array([test.column for test in tests], dtype=np.int64)
-    for table, targets, weights in sheet.blocks():
-        own = table[:, columns]
-        left = own - table @ fits[0]
-        rest = targets[:, outputs] - table @ fits[1]
-        _add(sums, slice(None), own, left, rest, weights, 1.0)
-    taken = np.array([len(test.controls) + 1.0 for test in tests])
-    free = (sheet.total - taken) / sheet.total
-    scores, pvalues = _scores(sums, free)
+    for table, targets, weights in design.blocks():
+        x = table[:, columns]
+        e = x - table @ fits[0]
+        r = targets[:, outputs] - table @ fits[1]
+        _add_rows(sums, slice(None), x, e, r, weights, 1.0)
+    n_controls = np.array([len(test.controls) + 1.0 for test in tests])
+    df_fraction = (design.total_weight - n_controls) / design.total_weight
+    scores, pvalues = _scores(sums, df_fraction)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effects = sums.product / sums.left
-        wide = sums.square - 2.0 * effects * sums.third + effects**2 * sums.fourth
-        lost = np.maximum(free - 1.0 / sheet.total, 1.0 / sheet.total)
-        errors = np.sqrt(np.maximum(wide, 0.0) / lost) / sums.left
-    return Found(scores, pvalues, effects, errors)
+        effects = sums.e_r / sums.e2
+        sandwich = sums.e2_r2 - 2.0 * effects * sums.e3_r + effects**2 * sums.e4
+        residual_df_fraction = np.maximum(
+            df_fraction - 1.0 / design.total_weight, 1.0 / design.total_weight
+        )
+        standard_errors = np.sqrt(np.maximum(sandwich, 0.0) / residual_df_fraction) / sums.e2
+    return ConditionalResults(scores, pvalues, effects, standard_errors)
 
 
-def try_classes(
-    sheet: Sheet, tests: Sequence[Trial], starts: np.ndarray, own: bool = False
-) -> Found:
-    """Tests of targets that are 0 or 1; with the columns' `own` weights in the model, effects are
-    changes of the log odds, and scores those of what is left beside them.
+def run_logistic_tests(
+    design: DesignBlocks,
+    tests: Sequence[ConditionalTest],
+    initial_weights: np.ndarray,
+    include_column: bool = False,
+) -> ConditionalResults:
+    """Test 0/1 targets by logistic regression from `initial_weights` (outputs, design columns).
 
-    The regressions start from weights (outputs, places).
+    With `include_column` the tested column is in the model too: then effects are changes of the log
+    odds, and the scores are those of the residuals that remain.
     """
-    everything = [_controls(sheet, test, own) for test in tests]
-    sizes = _sizes(sheet, tests) if own else None
-    weights = logistic_fits(sheet, tests, starts, own, sizes)
-    fits = _bent_fits(sheet, tests, everything, weights)
-    sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
-    for table, targets, of_rows in sheet.blocks():
+    model_columns = [_controls(design, test, include_column) for test in tests]
+    column_scales = _sizes(design, tests) if include_column else None
+    coefs = fit_target_logistic(design, tests, initial_weights, include_column, column_scales)
+    fits = _fit_columns_weighted(design, tests, model_columns, coefs)
+    sums = ResidualSums(*(np.zeros(len(tests)) for _ in ResidualSums._fields))
+    for table, targets, weights in design.blocks():
         for k, test in enumerate(tests):
-            controls = table[:, _controls(sheet, test, False)]
-            likely = expit(table[:, everything[k]] @ weights[k])
+            controls = table[:, _controls(design, test, False)]
+            probabilities = expit(table[:, model_columns[k]] @ coefs[k])
             x, y = table[:, test.column], targets[:, test.output]
-            left, bend = x - controls @ fits[k], np.maximum(likely * (1.0 - likely), LEAST_BEND)
-            _add(sums, k, x, left, y - likely, of_rows, bend)
-    free = (sheet.total - np.array([len(test.controls) + 1.0 for test in tests])) / sheet.total
-    scores, pvalues = _scores(sums, free)
-    if sizes is None:
-        return Found(scores, pvalues, np.full(len(tests), np.nan), np.full(len(tests), np.nan))
-    lost = np.maximum(free - 1.0 / sheet.total, 1.0 / sheet.total)
+            e, v = (
+                x - controls @ fits[k],
+                np.maximum(probabilities * (1.0 - probabilities), MIN_CURVATURE),
+            )
+            _add_rows(sums, k, x, e, y - probabilities, weights, v)
+    df_fraction = (
+        design.total_weight - np.array([len(test.controls) + 1.0 for test in tests])
+    ) / design.total_weight
+    scores, pvalues = _scores(sums, df_fraction)
+    if column_scales is None:
+        return ConditionalResults(
+            scores, pvalues, np.full(len(tests), np.nan), np.full(len(tests), np.nan)
+        )
+    residual_df_fraction = np.maximum(
+        df_fraction - 1.0 / design.total_weight, 1.0 / design.total_weight
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        effects = np.array([w[-1] for w in weights])
-        likely = expit(sizes * effects)
-        bent = sums.bent + sizes**2 * likely * (1.0 - likely)
-        # Where a column parts the classes no spread is left to be seen, but little curvature too.
-        errors = np.sqrt(np.maximum(sums.square / lost, bent)) / bent
-    return Found(scores, pvalues, effects, errors)
+        effects = np.array([w[-1] for w in coefs])
+        probabilities = expit(column_scales * effects)
+        information = sums.v_e_x + column_scales**2 * probabilities * (1.0 - probabilities)
+        # Where a column separates the classes the residuals vanish, but so does the information.
+        standard_errors = (
+            np.sqrt(np.maximum(sums.e2_r2 / residual_df_fraction, information)) / information
+        )
+    return ConditionalResults(scores, pvalues, effects, standard_errors)
 
 
-def _sizes(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
-    """How large a column's numbers are: of one of 0 and 1 the step between them, of a normal one
-    two and a half deviations. Twice the mean square about the mean over the mean distance.
+def _sizes(design: DesignBlocks, tests: Sequence[ConditionalTest]) -> np.ndarray:
+    """Return the scale of each tested column: twice its variance over its mean absolute deviation.
+
+    For a 0/1 column this is 1, the difference of its values; for a normal one 2.5 deviations.
     """
     columns = np.array([test.column for test in tests], dtype=np.int64)
-    means = sum(weights @ table[:, columns] for table, _, weights in sheet.blocks()) / sheet.total
-    sums = np.zeros((2, len(tests)))
-    for table, _, weights in sheet.blocks():
-        far = np.abs(table[:, columns] - means)
-        sums += [weights @ far**2, weights @ far]
-    return 2.0 * sums[0] / np.maximum(sums[1], 1e-300)
+    means = (
+        sum(weights @ table[:, columns] for table, _, weights in design.blocks())
+        / design.total_weight
+    )
+    moments = np.zeros((2, len(tests)))
+    for table, _, weights in design.blocks():
+        deviations = np.abs(table[:, columns] - means)
+        moments += [weights @ deviations**2, weights @ deviations]
+    return 2.0 * moments[0] / np.maximum(moments[1], 1e-300)
 
 
-def _controls(sheet: Sheet, test: Trial, own: bool) -> np.ndarray:
-    """Places of the controls, the constant, and the column itself where it is its `own`."""
-    last = [sheet.width - 1, test.column] if own else [sheet.width - 1]
-    return np.concatenate([test.controls, np.array(last, dtype=np.int64)])
+def _controls(design: DesignBlocks, test: ConditionalTest, include_column: bool) -> np.ndarray:
+    """Return the indices of the controls, the constant, and the column if `include_column`."""
+    extra = [design.n_columns - 1, test.column] if include_column else [design.n_columns - 1]
+    return np.concatenate([test.controls, np.array(extra, dtype=np.int64)])
 
 
-def _add(sums: Sums, at, x, left, rest, weights, bend) -> None:
-    """Add a block's rows to the sums of one test or of all."""
-    product = left * rest
-    square = left**2
-    parts = (product, product**2, square, x**2, square * product, square**2, bend * left * x)
-    for total, part in zip(sums, parts, strict=True):
-        total[at] += weights @ part
+def _add_rows(sums: ResidualSums, index, x, e, r, weights, v) -> None:
+    """Add a block of rows to the sums at `index`: one test, or all."""
+    e_r = e * r
+    e2 = e**2
+    terms = (e_r, e_r**2, e2, x**2, e2 * e_r, e2**2, v * e * x)
+    for accumulator, term in zip(sums, terms, strict=True):
+        accumulator[index] += weights @ term
 
 
-def _scores(sums: Sums, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """z and p-values; where too little is left of a column, or of the rows, 0 and 1."""
-    idle = (sums.left < NOTHING * sums.whole) | (free <= 0.0) | (sums.square <= 0.0)
-    root = np.sqrt(np.where(idle, 1.0, sums.square))
-    scores = np.where(idle, 0.0, np.sqrt(np.maximum(free, 0.0)) * sums.product / root)
-    return scores, np.where(idle, 1.0, 2.0 * norm.sf(np.abs(scores)))
+def _scores(sums: ResidualSums, df_fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return z and p-values; 0 and 1 where too little of the column or too few rows remain."""
+    is_untestable = (
+        (sums.e2 < MIN_RESIDUAL_FRACTION * sums.x2) | (df_fraction <= 0.0) | (sums.e2_r2 <= 0.0)
+    )
+    denominator = np.sqrt(np.where(is_untestable, 1.0, sums.e2_r2))
+    scores = np.where(
+        is_untestable, 0.0, np.sqrt(np.maximum(df_fraction, 0.0)) * sums.e_r / denominator
+    )
+    return scores, np.where(is_untestable, 1.0, 2.0 * norm.sf(np.abs(scores)))
 
 
 # --------------------------------------------------------------------------- fits
-def _least_squares(sheet: Sheet, tests: Sequence[Trial]) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (places, tests) of the fits of the columns and of the targets on the controls."""
-    gram = np.zeros((sheet.width, sheet.width))
-    slopes: np.ndarray | None = None
-    for table, targets, weights in sheet.blocks():
+def _fit_linear(
+    design: DesignBlocks, tests: Sequence[ConditionalTest]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients (design columns, tests) of tested columns and targets on the controls."""
+    gram = np.zeros((design.n_columns, design.n_columns))
+    products: np.ndarray | None = None
+    for table, targets, weights in design.blocks():
         weighted = table * weights[:, None]
         gram += weighted.T @ table
-        slopes = weighted.T @ targets + (0.0 if slopes is None else slopes)
-    assert slopes is not None
-    fits = np.zeros((2, sheet.width, len(tests)))
+        products = weighted.T @ targets + (0.0 if products is None else products)
+    assert products is not None
+    fits = np.zeros((2, design.n_columns, len(tests)))
     for k, test in enumerate(tests):
-        at = _controls(sheet, test, False)
-        wanted = np.column_stack([gram[at, test.column], slopes[at, test.output]])
-        fits[:, at, k] = solve_ridge(gram[np.ix_(at, at)], wanted, TINY * sheet.total).T
+        columns = _controls(design, test, False)
+        right_sides = np.column_stack([gram[columns, test.column], products[columns, test.output]])
+        fits[:, columns, k] = solve_ridge(
+            gram[np.ix_(columns, columns)], right_sides, GRAM_RIDGE * design.total_weight
+        ).T
     return fits[0], fits[1]
 
 
-def logistic_fits(
-    sheet: Sheet,
-    tests: Sequence[Trial],
-    starts: np.ndarray,
-    own: bool = False,
-    sizes: np.ndarray | None = None,
+def fit_target_logistic(
+    design: DesignBlocks,
+    tests: Sequence[ConditionalTest],
+    initial_weights: np.ndarray,
+    include_column: bool = False,
+    column_scales: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Weights of the targets' regressions on the controls and the constant, and last on the column
-    where it is its `own`; from weights (outputs, places).
+    """Return the coefficients of the logistic regressions of the targets on the controls and the
+    constant, and last on the column if `include_column`; `initial_weights` is (outputs, columns).
     """
-    columns = [_controls(sheet, test, own) for test in tests]
+    columns = [_controls(design, test, include_column) for test in tests]
     outputs = [test.output for test in tests]
-    begin = [starts[output, at] for output, at in zip(outputs, columns, strict=True)]
-    return logistic_newton(sheet.blocks, outputs, columns, begin, sheet.total, sizes)
+    starts = [initial_weights[output, used] for output, used in zip(outputs, columns, strict=True)]
+    return logistic_newton(
+        design.blocks, outputs, columns, starts, design.total_weight, column_scales
+    )
 
 
-def common_start(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
-    """Weights (outputs, places) of the first test of every output: the others differ from it by a
-    few controls.
+def initial_coefs(design: DesignBlocks, tests: Sequence[ConditionalTest]) -> np.ndarray:
+    """Return initial coefficients (outputs, design columns): those of the first test of each
+    output, since the other tests differ from it by few controls.
     """
-    level = sum(weights @ targets for _, targets, weights in sheet.blocks()) / sheet.total
-    level = np.clip(level, 1e-9, 1.0 - 1e-9)  # a half of the rows may lack a class
-    starts = np.zeros((len(level), sheet.width))
-    starts[:, -1] = np.log(level / (1.0 - level))
-    firsts = list({test.output: test for test in reversed(tests)}.values())
-    for test, weights in zip(firsts, logistic_fits(sheet, firsts, starts), strict=True):
-        starts[test.output, _controls(sheet, test, False)] = weights
-    return starts
+    rates = sum(weights @ targets for _, targets, weights in design.blocks()) / design.total_weight
+    rates = np.clip(rates, 1e-9, 1.0 - 1e-9)  # one half of the rows may lack a class
+    initial_weights = np.zeros((len(rates), design.n_columns))
+    initial_weights[:, -1] = np.log(rates / (1.0 - rates))
+    first_tests = list({test.output: test for test in reversed(tests)}.values())
+    for test, weights in zip(
+        first_tests, fit_target_logistic(design, first_tests, initial_weights), strict=True
+    ):
+        initial_weights[test.output, _controls(design, test, False)] = weights
+    return initial_weights
 
 
-def _bent_fits(
-    sheet: Sheet, tests: Sequence[Trial], everything: list[np.ndarray], weights: list[np.ndarray]
+def _fit_columns_weighted(
+    design: DesignBlocks,
+    tests: Sequence[ConditionalTest],
+    model_columns: list[np.ndarray],
+    coefs: list[np.ndarray],
 ) -> list[np.ndarray]:
-    """Weights of the fits of the columns on the controls, under the curvature of the rows."""
-    at = [_controls(sheet, test, False) for test in tests]
-    grams = [np.zeros((len(a), len(a))) for a in at]
-    wanted = [np.zeros(len(a)) for a in at]
-    for table, _, of_rows in sheet.blocks():
+    """Return the coefficients of tested columns on the controls, weighted by the curvature."""
+    controls = [_controls(design, test, False) for test in tests]
+    grams = [np.zeros((len(a), len(a))) for a in controls]
+    right_sides = [np.zeros(len(a)) for a in controls]
+    for table, _, weights in design.blocks():
         for k, test in enumerate(tests):
-            likely = expit(table[:, everything[k]] @ weights[k])
-            bend = of_rows * np.maximum(likely * (1.0 - likely), LEAST_BEND)
-            controls = table[:, at[k]]
-            bent = controls * bend[:, None]
-            grams[k] += controls.T @ bent
-            wanted[k] += bent.T @ table[:, test.column]
+            probabilities = expit(table[:, model_columns[k]] @ coefs[k])
+            v = weights * np.maximum(probabilities * (1.0 - probabilities), MIN_CURVATURE)
+            block = table[:, controls[k]]
+            weighted = block * v[:, None]
+            grams[k] += block.T @ weighted
+            right_sides[k] += weighted.T @ table[:, test.column]
     return [
-        solve_ridge(gram, goal, TINY * float(np.trace(gram)))
-        for gram, goal in zip(grams, wanted, strict=True)
+        solve_ridge(gram, right_side, GRAM_RIDGE * float(np.trace(gram)))
+        for gram, right_side in zip(grams, right_sides, strict=True)
     ]

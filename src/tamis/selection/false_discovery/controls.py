@@ -1,6 +1,6 @@
-"""What each candidate is held against: its strongest correlates, and common factors of the table.
+"""Controls of each candidate: its strongest correlates, and common factors of the table.
 
-Columns that a candidate may stand in for, its substitutes, are never among them.
+The substitutes of a candidate, which correlate more strongly, are never among its controls.
 """
 
 from typing import NamedTuple
@@ -8,157 +8,201 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from tamis.selection.false_discovery.conditional_test import NOTHING, TINY, Trial
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.conditional_test import (
+    GRAM_RIDGE,
+    MIN_RESIDUAL_FRACTION,
+    ConditionalTest,
+)
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.solvers.logistic import solve_ridge
 
-CELLS = 8_000_000  # numbers of a block of correlations
-COMPONENTS = 8  # most common factors
-EDGE = 1.1  # a factor's singular value over the largest that noise has
-# rows or columns, and products of numbers, up to which all rows or columns are multiplied
-EXACT, PRODUCTS = 800, 10**9
-SURE, DEPTH = 4, 12  # blocks of a Krylov space, at least and at most
-SPARE = 4  # directions beside the wanted ones
-TWIN = 0.99  # correlation of columns that cannot be told apart
-PART = 1e-3  # weight of a column that takes part in making another, in units of their spread
-STEADY = 1e-10  # a relative change of squared singular values that ends the search
+MAX_BLOCK_ENTRIES = 8_000_000  # numbers in a block of correlations or of columns
+MAX_COMPONENTS = 8  # common factors
+NOISE_EDGE_RATIO = 1.1  # singular value of a factor over the largest of pure noise
+# The Gram matrix is computed for so many rows or columns and so many multiplications at most.
+MAX_GRAM_SIZE, MAX_GRAM_PRODUCTS = 800, 10**9
+MIN_KRYLOV_BLOCKS, MAX_KRYLOV_BLOCKS = 4, 12  # blocks of the Krylov space
+OVERSAMPLING = 4  # directions in addition to `MAX_COMPONENTS`
+TWIN_CORRELATION = 0.99  # above it no other control is dropped: the two are indistinguishable
+MIN_CONTRIBUTION = 1e-3  # coefficient, in deviations, above which a control determines a column
+EIGENVALUE_TOL = 1e-10  # relative change of the squared singular values at convergence
 
 
-class Company(NamedTuple):
-    """Of one candidate: its substitutes with their correlations, and its strongest correlates."""
+class CorrelatedColumns(NamedTuple):
+    """Substitutes of one candidate with their correlations, and its strongest other correlates."""
 
     substitutes: np.ndarray
     correlations: np.ndarray
-    near: np.ndarray
+    correlates: np.ndarray
 
 
-def company(
-    columns: Columns, candidates: np.ndarray, substitutes: float | None, n_near: int, least: float
-) -> list[Company]:
-    """Of every candidate, from blocks of correlations with all columns."""
-    found: list[Company] = []
-    wide = max(1, CELLS // max(columns.n_columns, columns.n_rows))
-    for start in range(0, len(candidates), wide):
-        block = candidates[start : start + wide]
-        weighted = columns.picked(block) * (columns.weights / columns.total)[:, None]
-        found += sort_company(columns.slopes(weighted), block, substitutes, n_near, least)
-    return found
+def correlated_columns(
+    columns: StandardizedColumns,
+    candidates: np.ndarray,
+    substitutes: float | None,
+    n_correlates: int,
+    min_correlation: float,
+) -> list[CorrelatedColumns]:
+    """Return the correlated columns of every candidate."""
+    correlated: list[CorrelatedColumns] = []
+    block_size = max(1, MAX_BLOCK_ENTRIES // max(columns.n_columns, columns.n_rows))
+    for start in range(0, len(candidates), block_size):
+        block = candidates[start : start + block_size]
+        weighted = columns.picked(block) * (columns.weights / columns.total_weight)[:, None]
+        correlated += split_by_correlation(
+            columns.cross_products(weighted), block, substitutes, n_correlates, min_correlation
+        )
+    return correlated
 
 
-def sort_company(
+def split_by_correlation(
     correlations: np.ndarray,
     candidates: np.ndarray,
     substitutes: float | None,
-    n_near: int,
-    least: float,
-) -> list[Company]:
-    """Of candidates, from the correlations (columns, candidates) of all columns with them."""
-    found = []
-    bar = np.inf if substitutes is None else substitutes
-    for place, candidate in enumerate(candidates):
-        own = np.clip(correlations[:, place], -1.0, 1.0)
-        large = np.flatnonzero(np.abs(own) > min(least, bar))
-        large = large[large != candidate]
-        size = np.abs(own[large])
-        grouped = size > bar
-        group = large[grouped]
-        # Equal correlations (twins among the correlates) are taken in the order of the columns.
-        rest, size = large[~grouped & (size > least)], size[~grouped & (size > least)]
-        near = rest[np.argsort(-size, kind="stable")[:n_near]]
-        found.append(Company(group, own[group], near))
-    return found
+    n_correlates: int,
+    min_correlation: float,
+) -> list[CorrelatedColumns]:
+    """Return the correlated columns of candidates, from correlations (columns, candidates)."""
+    correlated = []
+    threshold = np.inf if substitutes is None else substitutes
+    for column_index, candidate in enumerate(candidates):
+        candidate_correlations = np.clip(correlations[:, column_index], -1.0, 1.0)
+        indices = np.flatnonzero(np.abs(candidate_correlations) > min(min_correlation, threshold))
+        indices = indices[indices != candidate]
+        magnitudes = np.abs(candidate_correlations[indices])
+        is_substitute = magnitudes > threshold
+        substitute_indices = indices[is_substitute]
+        # Ties, as of duplicate columns, keep the order of the columns.
+        others, magnitudes = (
+            indices[~is_substitute & (magnitudes > min_correlation)],
+            magnitudes[~is_substitute & (magnitudes > min_correlation)],
+        )
+        correlates = others[np.argsort(-magnitudes, kind="stable")[:n_correlates]]
+        correlated.append(
+            CorrelatedColumns(
+                substitute_indices, candidate_correlations[substitute_indices], correlates
+            )
+        )
+    return correlated
 
 
-def determined_by(gram, test: Trial, width: int) -> np.ndarray:
-    """Controls that together leave nothing of a test's column, none of them its twin; by the
-    products of a sheet's columns.
+def find_collinear_controls(gram, test: ConditionalTest, n_columns: int) -> np.ndarray:
+    """Return the controls that jointly determine the column of a test, without a duplicate of it.
+
+    `gram` is the Gram matrix of the design. The result is empty if a residual remains, or if one
+    control alone determines the column.
     """
-    at = np.append(test.controls, width - 1)
-    own, wanted, squares = gram[test.column, test.column], gram[at, test.column], np.diagonal(gram)
-    twins = np.abs(wanted[:-1]) > TWIN * np.sqrt(own * squares[test.controls])
-    if own == 0.0 or twins.any():
+    regressors = np.append(test.controls, n_columns - 1)
+    square, products, squares = (
+        gram[test.column, test.column],
+        gram[regressors, test.column],
+        np.diagonal(gram),
+    )
+    is_twin = np.abs(products[:-1]) > TWIN_CORRELATION * np.sqrt(square * squares[test.controls])
+    if square == 0.0 or is_twin.any():
         return test.controls[:0]
-    fit = solve_ridge(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
-    left = own - float(wanted @ fit)
-    return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
+    coefs = solve_ridge(gram[np.ix_(regressors, regressors)], products, GRAM_RIDGE * squares[-1])
+    residual_square = square - float(products @ coefs)
+    return (
+        test.controls[np.abs(coefs[:-1]) > MIN_CONTRIBUTION]
+        if residual_square < MIN_RESIDUAL_FRACTION * square
+        else test.controls[:0]
+    )
 
 
-def outside(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Columns that are not in a group, whose columns ascend."""
+def exclude_group(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return the columns that are not in `group`, which is sorted."""
     if not len(group):
         return columns
-    at = np.minimum(np.searchsorted(group, columns), len(group) - 1)
-    return columns[group[at] != columns]
+    positions = np.minimum(np.searchsorted(group, columns), len(group) - 1)
+    return columns[group[positions] != columns]
 
 
-def given_others(
-    tests: list[Trial], claimed: int, apart: list[np.ndarray], most: int
-) -> list[Trial]:
-    """Tests that have the first ones, which are claimed, as controls too, up to so many: a change
-    of odds is nearer to 1 the more of what tells is left out. Those `apart`, in a test's own group,
-    stay out.
+def add_claimed_controls(
+    tests: list[ConditionalTest], n_claimed: int, excluded: list[np.ndarray], max_controls: int
+) -> list[ConditionalTest]:
+    """Return the tests with the columns of the first `n_claimed` tests as additional controls.
+
+    An odds ratio is biased towards 1 by every relevant column that the model lacks. Columns in
+    `excluded`, the group of a test, are not added; a test has at most `max_controls`.
     """
-    found = []
-    for own, group in zip(tests, apart, strict=True):
-        taken = {own.column, *own.controls.tolist(), *group.tolist()}
-        others = [one.column for one in tests[:claimed] if one.output == own.output]
-        more = [place for place in others if place not in taken]
-        room = max(0, most - len(own.controls))
-        found.append(own._replace(controls=np.append(own.controls, more[:room]).astype(np.int64)))
-    return found
+    extended = []
+    for test, group in zip(tests, excluded, strict=True):
+        used = {test.column, *test.controls.tolist(), *group.tolist()}
+        claimed_columns = [
+            other.column for other in tests[:n_claimed] if other.output == test.output
+        ]
+        additional = [column for column in claimed_columns if column not in used]
+        capacity = max(0, max_controls - len(test.controls))
+        extended.append(
+            test._replace(controls=np.append(test.controls, additional[:capacity]).astype(np.int64))
+        )
+    return extended
 
 
-def components(columns: Columns) -> np.ndarray:
-    """Loadings (columns, few) of the common factors: leading right singular vectors of the table,
-    as far as they rise above noise.
+def leading_components(columns: StandardizedColumns) -> np.ndarray:
+    """Return loadings (columns, factors) of the common factors.
+
+    These are the right singular vectors of the table whose singular values exceed those of noise.
     """
-    edge = EDGE * (np.sqrt(columns.total) + np.sqrt(np.count_nonzero(columns.live)))
-    small = min(columns.n_rows, columns.n_columns)
-    if small <= EXACT and small * columns.n_rows * columns.n_columns <= PRODUCTS:
-        return _exact(columns, edge)
-    return _krylov(columns, edge)
+    edge = NOISE_EDGE_RATIO * (
+        np.sqrt(columns.total_weight) + np.sqrt(np.count_nonzero(columns.is_live))
+    )
+    min_dimension = min(columns.n_rows, columns.n_columns)
+    if (
+        min_dimension <= MAX_GRAM_SIZE
+        and min_dimension * columns.n_rows * columns.n_columns <= MAX_GRAM_PRODUCTS
+    ):
+        return _gram_components(columns, edge)
+    return _krylov_components(columns, edge)
 
 
-def _exact(columns: Columns, edge: float) -> np.ndarray:
-    """From all products of the rows, or of the columns, whichever are fewer."""
-    root, tall = np.sqrt(columns.weights)[:, None], columns.n_rows > columns.n_columns
-    step = columns.n_columns if tall else max(1, CELLS // columns.n_rows)
+def _gram_components(columns: StandardizedColumns, edge: float) -> np.ndarray:
+    """Return loadings from the Gram matrix of the rows or of the columns, the smaller one."""
+    root_weights, is_tall = np.sqrt(columns.weights)[:, None], columns.n_rows > columns.n_columns
+    block_size = columns.n_columns if is_tall else max(1, MAX_BLOCK_ENTRIES // columns.n_rows)
     gram = np.zeros((1, 1))
-    for start in range(0, columns.n_columns, step):
-        stop = min(start + step, columns.n_columns)
-        part = root * columns.picked(np.arange(start, stop))
-        gram = gram + (part.T @ part if tall else part @ part.T)
-    few = min(COMPONENTS, len(gram))
-    values, vectors = eigh(gram, subset_by_index=(len(gram) - few, len(gram) - 1))
-    chosen = vectors[:, values > edge**2]
-    loadings = chosen if tall else columns.slopes(root * chosen)
+    for start in range(0, columns.n_columns, block_size):
+        stop = min(start + block_size, columns.n_columns)
+        block = root_weights * columns.picked(np.arange(start, stop))
+        gram = gram + (block.T @ block if is_tall else block @ block.T)
+    n_vectors = min(MAX_COMPONENTS, len(gram))
+    values, vectors = eigh(gram, subset_by_index=(len(gram) - n_vectors, len(gram) - 1))
+    leading = vectors[:, values > edge**2]
+    loadings = leading if is_tall else columns.cross_products(root_weights * leading)
     return loadings / np.maximum(np.linalg.norm(loadings, axis=0), 1e-300)
 
 
-def _krylov(columns: Columns, edge: float) -> np.ndarray:
-    """By a block Krylov space of fixed beginning, deepened until the values above the edge stay."""
-    wide = min(COMPONENTS + SPARE, columns.n_rows, columns.n_columns)
+def _krylov_components(columns: StandardizedColumns, edge: float) -> np.ndarray:
+    """Return loadings from a block Krylov space with a fixed start, grown until convergence."""
+    block_size = min(MAX_COMPONENTS + OVERSAMPLING, columns.n_rows, columns.n_columns)
     weights = columns.weights[:, None]
-    block = np.random.default_rng(0).normal(size=(columns.n_rows, wide))
+    block = np.random.default_rng(0).normal(size=(columns.n_rows, block_size))
     basis = np.zeros((columns.n_rows, 0))
     images = np.zeros((columns.n_rows, 0))
-    before = None
-    for _ in range(DEPTH):
-        for _ in range(2):  # twice is enough
+    previous = None
+    for _ in range(MAX_KRYLOV_BLOCKS):
+        for _ in range(2):  # a second orthogonalization removes the rounding errors of the first
             block = block - basis @ (basis.T @ block)
         block, _ = np.linalg.qr(block)
-        # rows of weights under the root, so that the product is symmetric
-        image = np.sqrt(weights) * columns.scores(columns.slopes(np.sqrt(weights) * block))
+        # square roots of the weights on both sides make the product symmetric
+        image = np.sqrt(weights) * columns.scores(columns.cross_products(np.sqrt(weights) * block))
         basis, images = np.hstack([basis, block]), np.hstack([images, image])
         values, vectors = np.linalg.eigh(basis.T @ images)
-        above = values[-COMPONENTS:][values[-COMPONENTS:] > edge**2]
-        deep = before is not None and len(before) == len(above) and basis.shape[1] >= SURE * wide
-        if deep and np.all(np.abs(above - before) <= STEADY * above):
+        leading_values = values[-MAX_COMPONENTS:][values[-MAX_COMPONENTS:] > edge**2]
+        may_stop = (
+            previous is not None
+            and len(previous) == len(leading_values)
+            and basis.shape[1] >= MIN_KRYLOV_BLOCKS * block_size
+        )
+        if may_stop and np.all(
+            np.abs(leading_values - previous) <= EIGENVALUE_TOL * leading_values
+        ):
             break
-        if basis.shape[1] + wide > columns.n_rows:
+        if basis.shape[1] + block_size > columns.n_rows:
             break
-        before, block = above, image
-    few = len(above)
-    chosen = basis @ vectors[:, len(values) - few :]
-    loadings = columns.slopes(np.sqrt(weights) * chosen)
+        previous, block = leading_values, image
+    n_leading = len(leading_values)
+    leading = basis @ vectors[:, len(values) - n_leading :]
+    loadings = columns.cross_products(np.sqrt(weights) * leading)
     return loadings / np.maximum(np.linalg.norm(loadings, axis=0), 1e-300)

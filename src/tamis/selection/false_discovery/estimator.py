@@ -1,4 +1,4 @@
-"""`FDRSelector`: features that may be claimed, at a stated rate of false ones."""
+"""`FDRSelector`: feature selection with a stated false discovery rate."""
 
 from functools import partial
 from numbers import Integral
@@ -19,39 +19,45 @@ from tamis.data.source import RowSource
 from tamis.numerics.hashing import GOLDEN, count_duplicates, row_hashes
 from tamis.numerics.targets import EncodedTargets
 from tamis.selection.agreement import selection_kappa
-from tamis.selection.false_discovery.claims import Claiming, outcomes_of
-from tamis.selection.false_discovery.fit import Rules, Selection, judge, prepared
-from tamis.selection.false_discovery.inputs import Given
-from tamis.selection.false_discovery.multiple_testing import stacked
+from tamis.selection.false_discovery.claims import BaseFDRSelector, outcome_matrix
+from tamis.selection.false_discovery.fit import (
+    SelectionOptions,
+    SelectionResult,
+    prepare_tests,
+    run_and_correct,
+)
+from tamis.selection.false_discovery.inputs import RepeatedReader
+from tamis.selection.false_discovery.multiple_testing import sparse_rows
 from tamis.selection.false_discovery.screening.by_pass import screen_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
-from tamis.selection.false_discovery.standardized_columns import Columns
-from tamis.selection.false_discovery.stream import Measured, select_rows
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
+from tamis.selection.false_discovery.stream import ColumnScaling, select_rows
 from tamis.system.files import made_from
 from tamis.system.schema import array, count, indices, number, record, rows
 from tamis.system.schema import one_of as either
 from tamis.system.threads import locked, one_thread
 
 SCREENS = ("path", "ftrl", "rda")
-MANY = 100_000  # rows from which one pass screens
-REPEATS = 0.02  # of the rows: equal ones that are worth a word
-WIDE = 20  # columns from which rows are not equal by chance
-LEVEL = 0.95  # of the intervals of effects
+MIN_ROWS_ONE_PASS = 100_000  # from so many rows on, one pass screens instead of the path
+MAX_DUPLICATE_FRACTION = (
+    0.02  # duplicates, as a fraction of the rows, above which a warning is given
+)
+MIN_COLUMNS_DUPLICATES = 20  # with fewer columns, rows may be equal by chance
+CONFIDENCE_LEVEL = 0.95  # of the intervals in `table_`
 
 
 @estimator
-class FDRSelector(Claiming):
+class FDRSelector(BaseFDRSelector):
     r"""Keep the features that may be claimed, at a stated false discovery rate.
 
-    Choose it when the answer is a list of features to be believed, in a paper or by somebody who
-    acts on it. Choose a sparse model (`SieveClassifier`) for predictions, and `StabilitySelector`
-    for a bound that holds for any estimator. It does not predict: put a model behind it in a
-    pipeline.
+    Use it when the result is a list of features, for a paper or for a decision. Use a sparse
+    model (`SieveClassifier`) for predictions, and `StabilitySelector` for a bound that holds for
+    any estimator. It does not predict: put a model after it in a pipeline.
 
-    One sparse path of all rows finds about `n_candidates` columns worth a test. Each is tested by
-    itself: the target and the column :math:`x_j` are both regressed on controls (what the path
-    keeps, the column's strongest correlates, common factors of the table), and of the residuals
-    r and e
+    One sparse path over all rows selects about `n_candidates` candidates. Each is tested
+    separately: the target and the column :math:`x_j` are both regressed on controls (the columns
+    that the path selects, the column's strongest correlates, common factors of the table). With the
+    residuals r and e
 
     .. math:: z_j = \sqrt{\frac{n - c}{n}}\; \frac{\sum_i e_i r_i}{\sqrt{\sum_i e_i^2 r_i^2}}
 
@@ -101,7 +107,7 @@ class FDRSelector(Claiming):
     n_components_ : int
         Common factors of the table that are controls of every test.
     n_rare_, ones_needed_ : int
-        Columns too rare to be found, and the nonzero rows that a column would need.
+        Number of columns that are too rare to be selected, and the nonzero rows that one needs.
     classes_ : ndarray
         Class labels, where y holds classes.
     n_features_in_ : int
@@ -148,14 +154,14 @@ class FDRSelector(Claiming):
     screen: str | None = parameter(
         None,
         [one_of(*SCREENS), None],
-        'How candidates are found: "path" follows an L1 path of all rows, "ftrl" and "rda" learn '
+        'How candidates are screened: "path" fits an L1 path on all rows, "ftrl" and "rda" learn '
         'in one pass at six penalties. None is "path" below 100,000 rows, else "ftrl".',
         '{"path", "ftrl", "rda"} or None',
     )
     correction: str = parameter(
         "bh",
         [one_of("bh", "by")],
-        '"bh" is for tests that are independent or depend positively; "by" for any, at a price of '
+        '"bh" is valid for independent or positively dependent tests; "by" for any, at a cost of '
         "about log(n_features).",
         '{"bh", "by"}',
     )
@@ -208,65 +214,67 @@ class FDRSelector(Claiming):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, a 0/1 matrix of labels, or numbers.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row was met: a row of weight 2 counts as two independent rows.
+            How often each row was observed: a row of weight 2 counts as two independent rows.
         also : array-like of int, default=()
-            Columns to test whatever the screen says, such as those that a model kept.
+            Columns to test in any case, such as those that a model selected.
 
         Returns
         -------
         self : object
         """
         self._validate_params()
-        taken = take(self, X, y, sample_weight, layout=_layout(X))
-        outcomes, _ = outcomes_of(taken.targets, taken.columns)
-        return self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, also)
+        training = take(self, X, y, sample_weight, layout=_layout(X))
+        outcomes, _ = outcome_matrix(training.targets, training.columns)
+        return self._fit_table(training.targets, training.rows, outcomes, training.weights, also)
 
     def _fit_table(self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also):
-        """Fit to rows in memory: screen, test, correct, set the results."""
-        hashes, also = row_hashes(X), self._also(also)
-        if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
-            warn_repeats(hashes, outcomes)
+        """Fit to rows in memory: screen, test, correct, and set the attributes."""
+        hashes, also = row_hashes(X), self._validate_also(also)
+        if self.n_features_in_ >= MIN_COLUMNS_DUPLICATES and np.all(weights == 1.0):
+            warn_duplicate_rows(hashes, outcomes)
         with one_thread():
-            columns = Columns(X, weights)
+            columns = StandardizedColumns(X, weights)
             selection = self._select(columns, targets, outcomes, also, split_halves(hashes))
         self._set_results(targets, columns, selection)
         return self
 
-    def _select(self, columns: Columns, targets, outcomes, also=(), halves=None) -> Selection:
-        """Screen, test and correct; with the half that each row is in, z in both halves too."""
+    def _select(
+        self, columns: StandardizedColumns, targets, outcomes, also=(), row_halves=None
+    ) -> SelectionResult:
+        """Screen, test and correct; with `row_halves` compute z in both halves too."""
         logistic = isinstance(targets, ClassTargets)
-        rules, how = self._rules(logistic), self.screen
-        if how is None:
-            how = "path" if columns.n_rows < MANY else "ftrl"
-        if how == "path":
+        options, method = self._options(logistic), self.screen
+        if method is None:
+            method = "path" if columns.n_rows < MIN_ROWS_ONE_PASS else "ftrl"
+        if method == "path":
             screened = [screen_path(columns, y, logistic, self.n_candidates) for y in outcomes.T]
         else:
-            screened = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
-        screened = [screen.with_more(also) for screen in screened]
-        planned, loadings, sheet = prepared(
-            columns, outcomes, screened, rules.substitutes, rules.n_controls
+            screened = screen_pass(columns, outcomes, logistic, self.n_candidates, method)
+        screened = [screen.with_candidates(also) for screen in screened]
+        plan, loadings, design = prepare_tests(
+            columns, outcomes, screened, options.substitutes, options.n_controls
         )
-        sizes = columns.n_columns, targets.outputs
-        return judge(sheet, planned, sizes, rules, loadings, halves)
+        shape = columns.n_columns, targets.outputs
+        return run_and_correct(design, plan, shape, options, loadings, row_halves)
 
     @locked
     def fit_rows(self, rows, *, also=(), memory=1000, progress="auto"):
-        """Select features of rows that are read a few times and never held whole.
+        """Select features from rows that are read a few times and never held in memory as a whole.
 
-        Fewer than 100,000 rows that fit into memory are read and selected as `fit` does. Of more,
-        one reading measures the columns, one screens by learners in one pass, one finds
-        correlations, and one keeps the few columns that tests look at, in a temporary file where
-        they are more than half of `memory`; common factors are sought in 4,096 rows.
+        Fewer than 100,000 rows that fit into memory are read and passed to the algorithm of `fit`.
+        More rows are read four times or more: to sum the columns, to screen them by online
+        learners, to compute correlations, and to store the few columns that the tests need, in a
+        temporary file where these exceed half of `memory`. Common factors come from 4,096 rows.
 
         Parameters
         ----------
         rows : RowSource (`tamis.open_rows`), or list of pairs (X, y) or triples with weights
-            Rows that can be gone over again.
+            Rows that can be iterated several times.
         also : array-like of int, default=()
-            Columns to test whatever the screen says, such as those that a model kept.
+            Columns to test in any case, such as those that a model selected.
         memory : int, default=1000
-            Megabytes for correlations and for the columns that tests look at. With less there are
-            more readings for the former, and a temporary file for the latter.
+            Megabytes for correlations and for the columns that the tests need. A smaller value
+            costs more passes for the former and a temporary file for the latter.
         progress : bool or "auto", default="auto"
             Whether to show a bar.
 
@@ -275,15 +283,15 @@ class FDRSelector(Claiming):
         self : object
         """
         self._validate_params()
-        given = Given(rows, progress)
-        moments, budget = given.moments, 10**6 * memory // 2
-        small = moments.n_rows < MANY and 24 * moments.nonzeros <= budget
+        reader = RepeatedReader(rows, progress)
+        moments, budget = reader.moments, 10**6 * memory // 2
+        fits_in_memory = moments.n_rows < MIN_ROWS_ONE_PASS and 24 * moments.nonzeros <= budget
         self.n_features_in_ = moments.sums.shape[1]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        targets, also = given.coded(self.targets), self._also(also)
-        if small and self.screen in (None, "path"):
-            X, outcomes, weights = given.whole(targets)
+        targets, also = reader.resolve_targets(self.targets), self._validate_also(also)
+        if fits_in_memory and self.screen in (None, "path"):
+            X, outcomes, weights = reader.read_all(targets)
             self._fit_table(targets, X, outcomes, weights, also)
         elif self.screen == "path":
             raise ValueError(
@@ -291,18 +299,21 @@ class FDRSelector(Claiming):
                 "more memory."
             )
         else:
-            rules, how = self._rules(isinstance(targets, ClassTargets)), self.screen or "ftrl"
-            chunks = partial(given.chunks, targets)
+            options, method = (
+                self._options(isinstance(targets, ClassTargets)),
+                self.screen or "ftrl",
+            )
+            chunks = partial(reader.chunks, targets)
             with one_thread():
-                measured, found = select_rows(chunks, moments, rules, how, also, budget)
-            self._set_results(targets, measured, found)
+                scaling, result = select_rows(chunks, moments, options, method, also, budget)
+            self._set_results(targets, scaling, result)
         if isinstance(rows, RowSource):
             self.reading_ = rows.schema
             made_from(self, rows.files)
         return self
 
     def replicate(self, X, y, sample_weight=None):
-        """Select in two halves of the rows, each by itself.
+        """Select features on two halves of the rows separately.
 
         Parameters
         ----------
@@ -311,67 +322,70 @@ class FDRSelector(Claiming):
 
         Returns
         -------
-        found : dict
+        result : dict
             "supports" (the two selections), and "kappa", their agreement beyond chance. Halves have
-            less power than the whole: what neither finds may still be real.
+            less power than all rows: a feature that neither half selects may still be real.
         """
         self._validate_params()
-        taken = take(self, X, y, sample_weight, layout=_layout(X))
-        outcomes, _ = outcomes_of(taken.targets, taken.columns)
-        X = taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows
-        sides, supports = split_halves(row_hashes(X)), []
-        for side in (False, True):
-            mine = np.flatnonzero(sides == side)
-            columns = Columns(X[mine], taken.weights[mine])
+        training = take(self, X, y, sample_weight, layout=_layout(X))
+        outcomes, _ = outcome_matrix(training.targets, training.columns)
+        X = training.rows.tocsr() if sp.issparse(training.rows) else training.rows
+        row_halves, supports = split_halves(row_hashes(X)), []
+        for half in (False, True):
+            in_half = np.flatnonzero(row_halves == half)
+            columns = StandardizedColumns(X[in_half], training.weights[in_half])
             with one_thread():
-                chosen = self._select(columns, taken.targets, outcomes[mine])
-            supports.append(np.unique(chosen.columns[chosen.qvalues <= self.q]))
+                result = self._select(columns, training.targets, outcomes[in_half])
+            supports.append(np.unique(result.columns[result.qvalues <= self.q]))
         return {"supports": supports, "kappa": selection_kappa(supports, self.n_features_in_)}
 
     # ------------------------------------------------------------------ results
-    def _set_results(self, targets, columns: Columns | Measured, found: Selection) -> None:
-        """Set the attributes of a selection."""
-        outputs, width = targets.outputs, columns.n_columns
-        shape: tuple[int, ...] = (outputs, width)
-        at = (found.outputs, found.columns)
+    def _set_results(
+        self, targets, columns: StandardizedColumns | ColumnScaling, selection: SelectionResult
+    ) -> None:
+        """Set the fitted attributes from the result of a selection."""
+        outputs, n_features = targets.outputs, columns.n_columns
+        shape: tuple[int, ...] = (outputs, n_features)
+        tested, results = (selection.outputs, selection.columns), selection.results
         pvalues, qvalues, scores = np.ones(shape), np.ones(shape), np.zeros(shape)
-        pvalues[at], qvalues[at], scores[at] = (
-            found.found.pvalues,
-            found.qvalues,
-            found.found.scores,
-        )
+        pvalues[tested], qvalues[tested] = results.pvalues, selection.qvalues
+        scores[tested] = results.scores
         heads = np.full(shape, -1, dtype=np.int64)
-        own = np.flatnonzero(found.heads == np.arange(len(found.heads)))
+        n_tests = len(selection.representatives)
+        firsts = np.flatnonzero(selection.representatives == np.arange(n_tests))
         # A column in the groups of two heads belongs to the one with the smaller p-value.
-        for k in own[np.argsort(found.found.pvalues[own], kind="stable")][::-1]:
-            heads[found.outputs[k], found.groups[k]] = found.columns[k]
-        heads[found.outputs[own], found.columns[own]] = found.columns[own]
-        shape = (width,) if outputs == 1 else shape
+        for k in firsts[np.argsort(results.pvalues[firsts], kind="stable")][::-1]:
+            heads[selection.outputs[k], selection.groups[k]] = selection.columns[k]
+        heads[selection.outputs[firsts], selection.columns[firsts]] = selection.columns[firsts]
+        shape = (n_features,) if outputs == 1 else shape
         self._targets = targets
         self.pvalues_, self.qvalues_ = pvalues.reshape(shape), qvalues.reshape(shape)
         self.scores_, self.head_ = scores.reshape(shape), heads.reshape(shape)
-        self.support_ = np.unique(found.columns[found.qvalues <= self.q])
-        self.candidates_, self.candidate_outputs_ = found.columns, found.outputs
-        ones = [np.ones(len(controls)) for controls in found.controls]
-        self._controls = stacked(found.controls, ones, width)
-        self.substitutes_ = stacked(found.groups, found.correlations, width)
-        units = columns.units[found.columns[found.effects["test"]]]
-        in_units = {name: found.effects[name] * units for name in ("estimate", "error")}
-        self.effects_ = found.effects | in_units
-        self.n_components_ = found.n_components
-        self.ones_needed_ = ones_needed(self.q, width * outputs)
-        rare = (columns.ones > 0) & (columns.ones < min(self.ones_needed_, columns.n_rows / 2))
+        self.support_ = np.unique(selection.columns[selection.qvalues <= self.q])
+        self.candidates_, self.candidate_outputs_ = selection.columns, selection.outputs
+        ones = [np.ones(len(controls)) for controls in selection.controls]
+        self._controls = sparse_rows(selection.controls, ones, n_features)
+        self.substitutes_ = sparse_rows(selection.groups, selection.correlations, n_features)
+        units = columns.units[selection.columns[selection.effects["test"]]]
+        scaled_effects = {name: selection.effects[name] * units for name in ("estimate", "error")}
+        self.effects_ = selection.effects | scaled_effects
+        self.n_components_ = selection.n_components
+        self.ones_needed_ = ones_needed(self.q, n_features * outputs)
+        rare = (columns.n_nonzeros > 0) & (
+            columns.n_nonzeros < min(self.ones_needed_, columns.n_rows / 2)
+        )
         self.n_rare_ = int(np.count_nonzero(rare))
         if self.n_rare_:
             warn_user(
-                f"{self.n_rare_:,} of {width:,} columns have fewer than {self.ones_needed_} rows "
-                "that are not 0, too few to be found among so many: nothing is said about them.",
+                f"{self.n_rare_:,} of {n_features:,} columns have fewer than "
+                f"{self.ones_needed_} rows that are not 0, too few to be selected among so many "
+                "columns: the result says nothing about them.",
                 UserWarning,
             )
 
     @property
     def controls_(self) -> list[np.ndarray]:
-        """Columns that each test is held against."""
+        """Controls of each test."""
         check_is_fitted(self)
         return np.split(self._controls.indices, self._controls.indptr[1:-1])
 
@@ -381,59 +395,59 @@ class FDRSelector(Claiming):
         check_is_fitted(self)
         heads = np.unique(self.head_[self.head_ >= 0])
         tests = {int(column): k for k, column in enumerate(self.candidates_)}
-        found = {}
+        groups = {}
         for head in heads.tolist():
             row = self.substitutes_[[tests[head]]]
             pairs = zip(row.indices.tolist(), row.data.tolist(), strict=True)
-            found[head] = sorted(pairs, key=lambda pair: -abs(pair[1]))
-        return found
+            groups[head] = sorted(pairs, key=lambda pair: -abs(pair[1]))
+        return groups
 
     @property
     def table_(self) -> list[dict[str, Any]]:
         """A row for every head with a q-value below 1."""
         check_is_fitted(self)
         classes = self.classes_ if isinstance(self._targets, ClassTargets) else None
-        several = self._targets.outputs > 1
-        reach = float(norm.ppf(0.5 + LEVEL / 2.0))
-        found: list[dict[str, Any]] = []
+        is_multi_output = self._targets.outputs > 1
+        z_limit = float(norm.ppf(0.5 + CONFIDENCE_LEVEL / 2.0))
+        table: list[dict[str, Any]] = []
         effects = self.effects_
         for k, test in enumerate(effects["test"].tolist()):
             column, output = int(self.candidates_[test]), int(self.candidate_outputs_[test])
-            at = (output, column) if several else column
+            at = (output, column) if is_multi_output else column
             estimate, error = effects["estimate"][k].item(), effects["error"][k].item()
             row: dict[str, Any] = {"name": names_of(self, [column])[0], "column": column}
-            if several:
+            if is_multi_output:
                 row["output"] = output if classes is None else classes[output]
             row |= {
                 "estimate": estimate,
                 "error": error,
-                "low": estimate - reach * error,
-                "high": estimate + reach * error,
+                "low": estimate - z_limit * error,
+                "high": estimate + z_limit * error,
             }
             if classes is not None:
                 row["odds_ratio"] = float(np.exp(np.clip(estimate, -700.0, 700.0)))
-            mates = self.substitutes_[[test]].indices.tolist()
+            substitutes = self.substitutes_[[test]].indices.tolist()
             row |= {
                 "z": float(self.scores_[at]),
                 "pvalue": float(self.pvalues_[at]),
                 "qvalue": float(self.qvalues_[at]),
-                "substitutes": names_of(self, mates),
+                "substitutes": names_of(self, substitutes),
                 "halves": tuple(effects["halves"][k].tolist()),
             }
-            found.append(row)
-        return found
+            table.append(row)
+        return table
 
     # ------------------------------------------------------------------ preparation
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets | NumberTargets, EncodedTargets]:
-        """Classes or numbers, and the columns that hold them."""
-        kind = ClassTargets if self._holds_classes(y) else NumberTargets
+        """Return the kind of the targets, classes or numbers, and the encoded targets."""
+        kind = ClassTargets if self._has_class_targets(y) else NumberTargets
         return kind.of(y, n_rows, self, **known)
 
-    def _rules(self, logistic: bool) -> Rules:
-        """What a selection goes by."""
-        return Rules(
+    def _options(self, logistic: bool) -> SelectionOptions:
+        """Return the parameters of the selection."""
+        return SelectionOptions(
             logistic,
-            self._bar(),
+            self._substitute_threshold(),
             self.n_candidates,
             self.n_controls,
             self.correction,
@@ -441,40 +455,42 @@ class FDRSelector(Claiming):
             self.q,
         )
 
-    def _also(self, also) -> np.ndarray:
-        """Columns that the user wants to see tested."""
-        found = np.unique(np.asarray(also, dtype=np.int64).ravel())
-        if len(found) and not 0 <= found[0] <= found[-1] < self.n_features_in_:
+    def _validate_also(self, also) -> np.ndarray:
+        """Return the columns of `also`, sorted and checked."""
+        columns = np.unique(np.asarray(also, dtype=np.int64).ravel())
+        if len(columns) and not 0 <= columns[0] <= columns[-1] < self.n_features_in_:
             raise ValueError(
-                f"also: column {found[-1] if found[0] >= 0 else found[0]} is not one of the "
+                f"also: column {columns[-1] if columns[0] >= 0 else columns[0]} is not one of the "
                 f"{self.n_features_in_:,} columns of X, which count from 0."
             )
-        return found
+        return columns
 
 
 def _layout(X) -> str:
-    """How rows are validated: sparse ones as they are, by rows or columns. Rows are hashed and
-    columns are tested, and so the other form is made, once.
+    """Return the layout for validation: sparse X keeps its order of storage, by rows or columns.
+
+    Rows are hashed and columns are tested, so the other order is computed once, later.
     """
     return "dense" if sp.issparse(X) and X.format != "csc" else "columns"
 
 
-def ones_needed(q: float, family: int) -> int:
-    """Nonzero rows without which a column of ones cannot be the first discovery of a family: z is
-    at most about the root of their number.
+def ones_needed(q: float, n_hypotheses: int) -> int:
+    """Return how many ones a 0/1 column needs to be the first discovery of `n_hypotheses`.
+
+    Its z is at most about the square root of the number of ones.
     """
-    return int(np.ceil(norm.isf(q / (2.0 * family)) ** 2))
+    return int(np.ceil(norm.isf(q / (2.0 * n_hypotheses)) ** 2))
 
 
-def warn_repeats(hashes: np.ndarray, outcomes: np.ndarray) -> None:
-    """Say it where rows come twice: they are no independent evidence."""
-    words = hashes
+def warn_duplicate_rows(hashes: np.ndarray, outcomes: np.ndarray) -> None:
+    """Warn where many rows are duplicates: they are no independent evidence."""
+    row_keys = hashes
     for outcome in outcomes.T:
-        words = words * GOLDEN ^ (outcome + 0.0).view(np.uint64)
-    share = count_duplicates(words) / len(words)
-    if share > REPEATS:
+        row_keys = row_keys * GOLDEN ^ (outcome + 0.0).view(np.uint64)
+    fraction = count_duplicates(row_keys) / len(row_keys)
+    if fraction > MAX_DUPLICATE_FRACTION:
         warn_user(
-            f"{share:.0%} of the rows repeat others, targets included. If they are copies, "
+            f"{fraction:.0%} of the rows repeat others, targets included. If they are copies, "
             "p-values are too small: drop them. If such a row was really met so often, give it "
             "once, with sample_weight.",
             UserWarning,

@@ -1,4 +1,4 @@
-"""Plans of the tests of screened columns, the table that they look at, their run and correction."""
+"""From screened columns to claims: plan the tests, build their design, run and correct them."""
 
 from typing import Any, NamedTuple
 
@@ -8,33 +8,31 @@ from joblib import Parallel, delayed
 
 from tamis.selection.false_discovery.conditional_test import (
     Block,
-    Found,
-    Sheet,
-    Trial,
-    common_start,
-    try_classes,
-    try_numbers,
+    ConditionalResults,
+    ConditionalTest,
+    DesignBlocks,
+    initial_coefs,
+    run_linear_tests,
+    run_logistic_tests,
 )
 from tamis.selection.false_discovery.controls import (
-    Company,
-    company,
-    components,
-    determined_by,
-    given_others,
-    outside,
+    CorrelatedColumns,
+    add_claimed_controls,
+    correlated_columns,
+    exclude_group,
+    find_collinear_controls,
+    leading_components,
 )
-from tamis.selection.false_discovery.multiple_testing import head_qvalues, heads_of
-from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.multiple_testing import heads_of, representative_qvalues
+from tamis.selection.false_discovery.screening.by_path import ScreenResult, noise_correlation
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.system.threads import count_threads
 
-CELLS = 2_000_000  # numbers of a block of rows
-LOCAL = 0.9  # of a factor's loadings: one with more of them in a group belongs to it
-KEPT = 32_000_000  # numbers of a sheet that is kept as it is
+LOCAL = 0.9  # a factor with more of its squared loadings in one group belongs to that group
 
 
-class Rules(NamedTuple):
-    """What a selection goes by."""
+class SelectionOptions(NamedTuple):
+    """Parameters of a selection, with the names that `FDRSelector` gives them."""
 
     logistic: bool
     substitutes: float | None
@@ -45,231 +43,298 @@ class Rules(NamedTuple):
     q: float
 
 
-class Selection(NamedTuple):
-    """All tests: their outputs, columns and controls, what was found, and the claims made of it."""
+class SelectionResult(NamedTuple):
+    """Outputs, columns and controls of all tests, their results, and the claims made from them."""
 
     outputs: np.ndarray
     columns: np.ndarray
     controls: list[np.ndarray]
     groups: list[np.ndarray]
     correlations: list[np.ndarray]
-    found: Found
-    heads: np.ndarray  # test that each test joins, itself where it is a head
+    results: ConditionalResults
+    representatives: np.ndarray  # for each test, the test that represents its group
     qvalues: np.ndarray
     n_components: int
-    # of the tests that are worth a line: effects in units of the columns' spread, z in two halves
+    # Of the tests with a q-value below 1: effects in standard deviations of the columns, and z in
+    # two halves of the rows.
     effects: dict[str, np.ndarray]
 
 
-class Plan(NamedTuple):
-    """Tests by columns of the table, the columns of the sheet, and which company each one keeps."""
+class DesignPlan(NamedTuple):
+    """Tests and their controls by columns of the table, and the columns that the design holds."""
 
     outputs: np.ndarray
     columns: np.ndarray
     controls: list[np.ndarray]
-    ranked: list[np.ndarray]  # controls, the strongest first: by the screen, then by correlation
-    company: list[Company]
-    union: np.ndarray
+    ranked_controls: list[np.ndarray]  # strongest first: by the screen, then by correlation
+    correlated: list[CorrelatedColumns]
+    design_columns: np.ndarray
 
-    def tests(self, loadings: np.ndarray) -> list[Trial]:
-        """Tests by places on a sheet: the union's columns, then the common factors.
+    def tests(self, loadings: np.ndarray) -> list[ConditionalTest]:
+        """Return the tests by design indices: `design_columns` first, then the common factors.
 
-        A factor that lies in a column and its substitutes is not common to others: it would take
-        away what the claim is about.
+        A factor that lies within a column and its substitutes is no control of that column: it
+        would remove the effect that the claim is about.
         """
-        places = [np.searchsorted(self.union, controls) for controls in self.controls]
-        at = np.searchsorted(self.union, self.columns)
-        found = []
-        for k, mine in enumerate(self.company):
-            group = np.append(mine.substitutes, self.columns[k])
-            common = np.square(loadings[group]).sum(axis=0) <= LOCAL
-            factors = len(self.union) + np.flatnonzero(common)
-            controls = np.concatenate([places[k], factors])
-            found.append(Trial(int(self.outputs[k]), int(at[k]), controls))
-        return found
+        control_indices = [np.searchsorted(self.design_columns, each) for each in self.controls]
+        column_indices = np.searchsorted(self.design_columns, self.columns)
+        tests = []
+        for k, correlated in enumerate(self.correlated):
+            group = np.append(correlated.substitutes, self.columns[k])
+            is_common = np.square(loadings[group]).sum(axis=0) <= LOCAL
+            factors = len(self.design_columns) + np.flatnonzero(is_common)
+            controls = np.concatenate([control_indices[k], factors])
+            tests.append(ConditionalTest(int(self.outputs[k]), int(column_indices[k]), controls))
+        return tests
 
 
-def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
-    """Tests of all candidates of all outputs."""
-    outputs, columns, controls, ranked, companies = [], [], [], [], []
+def plan_tests(
+    screened: list[ScreenResult], correlated: dict[int, CorrelatedColumns]
+) -> DesignPlan:
+    """Plan one test for each candidate of each output, with its controls.
+
+    `correlated` holds the correlated columns of every candidate.
+    """
+    outputs, columns, controls, ranked_controls, correlated_lists = [], [], [], [], []
     for output, screen in enumerate(screened):
         for column in screen.candidates.tolist():
-            mine = of[column]
-            shared = outside(screen.controls[screen.controls != column], mine.substitutes)
+            related = correlated[column]
+            from_screen = exclude_group(
+                screen.controls[screen.controls != column], related.substitutes
+            )
             outputs.append(output)
             columns.append(column)
-            ranked.append(np.append(shared, outside(mine.near, np.sort(shared))))
-            controls.append(np.sort(ranked[-1]))
-            companies.append(mine)
-    union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
-    return Plan(
+            ranked_controls.append(
+                np.append(from_screen, exclude_group(related.correlates, np.sort(from_screen)))
+            )
+            controls.append(np.sort(ranked_controls[-1]))
+            correlated_lists.append(related)
+    design_columns = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
+    return DesignPlan(
         np.array(outputs, dtype=np.int64),
         np.array(columns, dtype=np.int64),
         controls,
-        ranked,
-        companies,
-        union.astype(np.int64),
+        ranked_controls,
+        correlated_lists,
+        design_columns.astype(np.int64),
     )
 
 
-def prepared(
-    columns: Columns,
+def prepare_tests(
+    columns: StandardizedColumns,
     targets: np.ndarray,
-    screened: list[Screened],
+    screened: list[ScreenResult],
     substitutes: float | None,
     n_controls: int,
-) -> tuple[Plan, np.ndarray, Sheet]:
-    """Tests of what was screened, loadings of the common factors, and the sheet of both."""
+) -> tuple[DesignPlan, np.ndarray, DesignBlocks]:
+    """Return the plan of the tests, the loadings of the common factors, and the design of both."""
     distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
-    least = noise_slope(columns.n_columns, columns.total)
-    near = near_count(n_controls, columns.total)
-    companies = company(columns, distinct, substitutes, near, least)
-    planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
-    loadings = components(columns)
-    return planned, loadings, sheet_of(columns, targets, planned.union, loadings)
+    min_correlation = noise_correlation(columns.n_columns, columns.total_weight)
+    n_correlates = max_correlates(n_controls, columns.total_weight)
+    correlated = correlated_columns(columns, distinct, substitutes, n_correlates, min_correlation)
+    plan = plan_tests(screened, dict(zip(distinct.tolist(), correlated, strict=True)))
+    loadings = leading_components(columns)
+    return plan, loadings, build_design(columns, targets, plan.design_columns, loadings)
 
 
-def judge(
-    sheet: Sheet,
-    planned: Plan,
-    sizes: tuple[int, int],
-    rules: Rules,
+def run_and_correct(
+    design: DesignBlocks,
+    plan: DesignPlan,
+    shape: tuple[int, int],
+    options: SelectionOptions,
     loadings: np.ndarray,
-    sides=None,
-) -> Selection:
-    """Run the tests, of as many columns and outputs as `sizes` says, and make claims."""
-    planned = loosened(sheet, planned, loadings)
-    tests = planned.tests(loadings)
-    starts = common_start(sheet, tests) if rules.logistic and tests else None
-    found = run(sheet, tests, rules, starts)
-    groups = [mine.substitutes for mine in planned.company]
-    heads = heads_of(found.pvalues, planned.outputs, planned.columns, groups)
-    families = sizes[0] * sizes[1], sizes[0]
-    qvalues = head_qvalues(
-        found.pvalues, planned.columns, heads, sizes[1], families, rules.correction
+    row_halves=None,
+) -> SelectionResult:
+    """Run the tests and return their results with q-values over all columns and outputs.
+
+    `shape` is (columns, outputs) of the table. With `row_halves`, the half of each row, the effects
+    hold z of both halves too.
+    """
+    plan = drop_collinear_controls(design, plan, loadings)
+    tests = plan.tests(loadings)
+    initial_weights = initial_coefs(design, tests) if options.logistic and tests else None
+    results = run_tests(design, tests, options, initial_weights)
+    groups = [correlated.substitutes for correlated in plan.correlated]
+    representatives = heads_of(results.pvalues, plan.outputs, plan.columns, groups)
+    families = shape[0] * shape[1], shape[0]
+    qvalues = representative_qvalues(
+        results.pvalues, plan.columns, representatives, shape[1], families, options.correction
     )
-    told = np.flatnonzero(qvalues < 1.0)
-    # Of several outputs a q-value is the larger of two, which p-values need not follow.
-    told = told[np.lexsort((found.pvalues[told], qvalues[told]))]
-    claimed = int(np.count_nonzero(qvalues[told] <= rules.q))  # the first of them
-    full = [tests[k] for k in told]
-    if rules.logistic:
-        apart = [np.intersect1d(groups[k], planned.union) for k in told]
-        places = [np.searchsorted(planned.union, group) for group in apart]
-        full = given_others(full, claimed, places, int(sheet.total / 10.0))
-    effects = effects_of(sheet, [tests[k] for k in told], full, told, found, rules, starts, sides)
-    return Selection(
-        planned.outputs,
-        planned.columns,
-        planned.controls,
+    reported = np.flatnonzero(qvalues < 1.0)
+    # With several outputs a q-value is the larger of two, which need not rise with the p-value.
+    reported = reported[np.lexsort((results.pvalues[reported], qvalues[reported]))]
+    n_claimed = int(np.count_nonzero(qvalues[reported] <= options.q))  # these come first
+    effect_tests = [tests[k] for k in reported]
+    if options.logistic:
+        in_design = [np.intersect1d(groups[k], plan.design_columns) for k in reported]
+        excluded = [np.searchsorted(plan.design_columns, group) for group in in_design]
+        max_controls = int(design.total_weight / 10.0)
+        effect_tests = add_claimed_controls(effect_tests, n_claimed, excluded, max_controls)
+    effects = estimate_effects(
+        design,
+        [tests[k] for k in reported],
+        effect_tests,
+        reported,
+        results,
+        options,
+        initial_weights,
+        row_halves,
+    )
+    return SelectionResult(
+        plan.outputs,
+        plan.columns,
+        plan.controls,
         groups,
-        [mine.correlations for mine in planned.company],
-        found,
-        heads,
+        [correlated.correlations for correlated in plan.correlated],
+        results,
+        representatives,
         qvalues,
         loadings.shape[1],
         effects,
     )
 
 
-def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
-    """Tests whose controls lack those that leave nothing of a column although none of them is its
-    twin: the last level of a category is known from all others. The weakest goes.
+def drop_collinear_controls(
+    design: DesignBlocks, plan: DesignPlan, loadings: np.ndarray
+) -> DesignPlan:
+    """Return the plan without controls that jointly determine the tested column.
+
+    The last level of a category is known from all others, though none of them is its twin: then the
+    weakest of these controls is dropped, until something is left to test.
     """
     gram: np.ndarray | float = 0.0
-    for table, _, weights in sheet.blocks():
+    for table, _, weights in design.blocks():
         gram = gram + (table * weights[:, None]).T @ table
-    found = []
-    for k, test in enumerate(planned.tests(loadings)):
-        controls, ranks = planned.controls[k], np.searchsorted(planned.union, planned.ranked[k])
-        while len(makers := determined_by(gram, test, sheet.width)):
-            weakest = ranks[np.isin(ranks, makers)][-1:]
-            if not len(weakest):  # common factors alone
+    reduced = []
+    for k, test in enumerate(plan.tests(loadings)):
+        controls = plan.controls[k]
+        ranked = np.searchsorted(plan.design_columns, plan.ranked_controls[k])
+        while len(collinear := find_collinear_controls(gram, test, design.n_columns)):
+            weakest = ranked[np.isin(ranked, collinear)][-1:]
+            if not len(weakest):  # only common factors are collinear
                 break
-            controls = controls[controls != planned.union[weakest[0]]]
+            controls = controls[controls != plan.design_columns[weakest[0]]]
             test = test._replace(controls=test.controls[test.controls != weakest[0]])
-        found.append(controls)
-    return planned._replace(controls=found)
+        reduced.append(controls)
+    return plan._replace(controls=reduced)
 
 
-def effects_of(
-    sheet: Sheet,
-    tests: list[Trial],
-    full: list[Trial],
-    told,
-    found: Found,
-    rules: Rules,
-    starts,
-    sides,
+def estimate_effects(
+    design: DesignBlocks,
+    tests: list[ConditionalTest],
+    effect_tests: list[ConditionalTest],
+    reported,
+    results: ConditionalResults,
+    options: SelectionOptions,
+    initial_weights,
+    row_halves,
 ) -> dict[str, np.ndarray]:
-    """Effects of some tests (for classes by their `full` models), and z in two halves of rows."""
-    fits = run(sheet, full, rules, starts, own=True) if rules.logistic else found.of(told)
+    """Return the effects of the reported tests, and z of each in two halves of the rows.
+
+    For classes the effects come from the models of `effect_tests`, which have more controls.
+    """
+    if options.logistic:
+        fits = run_tests(design, effect_tests, options, initial_weights, include_column=True)
+    else:
+        fits = results.subset(reported)
     halves = np.zeros((len(tests), 2))
-    if sides is not None and len(tests):
-        for side in (False, True):
-            half = _halved(sheet, sides, side)
-            if half.total > 0.0:
-                halves[:, int(side)] = run(half, tests, rules, starts).scores
-    return {"test": told, "estimate": fits.effects, "error": fits.errors, "halves": halves}
+    if row_halves is not None and len(tests):
+        for half in (False, True):
+            half_design = _restrict_to_half(design, row_halves, half)
+            if half_design.total_weight > 0.0:
+                half_results = run_tests(half_design, tests, options, initial_weights)
+                halves[:, int(half)] = half_results.scores
+    return {
+        "test": reported,
+        "estimate": fits.effects,
+        "error": fits.standard_errors,
+        "halves": halves,
+    }
 
 
-def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:
-    """A sheet on which the rows of the other half weigh nothing."""
+def _restrict_to_half(design: DesignBlocks, row_halves: np.ndarray, half: bool) -> DesignBlocks:
+    """Return the design with weight 0 for the rows of the other half."""
 
     def blocks():
         start = 0
-        for table, targets, weights in sheet.blocks():
-            mine = sides[start : start + len(weights)] == side
+        for table, targets, weights in design.blocks():
+            in_half = row_halves[start : start + len(weights)] == half
             start += len(weights)
-            yield table, targets, weights * mine
+            yield table, targets, weights * in_half
 
-    total = sum(float(weights.sum()) for _, _, weights in blocks())
-    return Sheet(blocks, total, sheet.width)
-
-
-def near_count(n_controls: int, total: float) -> int:
-    """How many correlates a test is held against at most: one in ten rows."""
-    return min(n_controls, int(total / 10.0))
+    total_weight = sum(float(weights.sum()) for _, _, weights in blocks())
+    return DesignBlocks(blocks, total_weight, design.n_columns)
 
 
-def sheet_of(
-    columns: Columns, targets: np.ndarray, union: np.ndarray, loadings: np.ndarray
-) -> Sheet:
-    """The columns that tests look at, with the common factors and a constant, in blocks of rows."""
+def max_correlates(n_controls: int, total_weight: float) -> int:
+    """Return the largest number of correlates that a test may control for: one in ten rows."""
+    return min(n_controls, int(total_weight / 10.0))
+
+
+def build_design(
+    columns: StandardizedColumns,
+    targets: np.ndarray,
+    design_columns: np.ndarray,
+    loadings: np.ndarray,
+    *,
+    block_entries: int = 2_000_000,
+    max_cached_entries: int = 32_000_000,
+) -> DesignBlocks:
+    """Return the design of the tests in blocks of rows: columns, common factors and a constant.
+
+    A block holds at most `block_entries` numbers; a design of at most `max_cached_entries` is built
+    once and stays in memory.
+    """
     factors = columns.scores(loadings)
-    factors /= np.sqrt(columns.weights @ factors**2 / columns.total)
-    width = len(union) + loadings.shape[1] + 1
-    step = max(1, CELLS // width)
-    part: Any = sp.csr_array(columns.X[:, union]) if columns.sparse else columns.X
-    means, units = columns.means[union], columns.units[union]
+    factors /= np.sqrt(columns.weights @ factors**2 / columns.total_weight)
+    width = len(design_columns) + loadings.shape[1] + 1
+    step = max(1, block_entries // width)
+    X: Any = sp.csr_array(columns.X[:, design_columns]) if columns.sparse else columns.X
+    means, units = columns.means[design_columns], columns.units[design_columns]
 
     def block(start: int) -> Block:
         rows = slice(start, min(start + step, columns.n_rows))
-        own = (part[rows].toarray() - means) * units if columns.sparse else part[rows][:, union]
-        ones = np.ones((len(own), 1))
-        table = np.asfortranarray(np.hstack([own, factors[rows], ones]))
+        if columns.sparse:
+            values = (X[rows].toarray() - means) * units
+        else:
+            values = X[rows][:, design_columns]
+        ones = np.ones((len(values), 1))
+        table = np.asfortranarray(np.hstack([values, factors[rows], ones]))
         return table, targets[rows], columns.weights[rows]
 
     starts = range(0, columns.n_rows, step)
-    kept = [block(start) for start in starts] if columns.n_rows * width <= KEPT else []
+    is_cached = columns.n_rows * width <= max_cached_entries
+    cached = [block(start) for start in starts] if is_cached else []
 
     def blocks():
-        return kept or map(block, starts)
+        return cached or map(block, starts)
 
-    return Sheet(blocks, columns.total, width)
+    return DesignBlocks(blocks, columns.total_weight, width)
 
 
-def run(sheet: Sheet, tests: list[Trial], rules: Rules, starts, own: bool = False) -> Found:
-    """All tests; those of classes on several threads."""
+def run_tests(
+    design: DesignBlocks,
+    tests: list[ConditionalTest],
+    options: SelectionOptions,
+    initial_weights,
+    include_column: bool = False,
+) -> ConditionalResults:
+    """Run all tests and return their results; logistic ones run on several threads."""
     if not tests:
-        return Found(*(np.zeros(0) for _ in Found._fields))
-    if not rules.logistic:
-        return try_numbers(sheet, tests)
-    threads = min(count_threads(rules.n_jobs), len(tests))
+        return ConditionalResults(*(np.zeros(0) for _ in ConditionalResults._fields))
+    if not options.logistic:
+        return run_linear_tests(design, tests)
+    threads = min(count_threads(options.n_jobs), len(tests))
     if threads == 1:
-        return try_classes(sheet, tests, starts, own)
-    parts = [np.arange(len(tests))[k::threads] for k in range(threads)]
-    jobs = (delayed(try_classes)(sheet, [tests[k] for k in part], starts, own) for part in parts)
-    done = Parallel(n_jobs=threads, prefer="threads")(jobs)
-    order = np.argsort(np.concatenate(parts))
-    return Found(*(np.concatenate(column) for column in zip(*done, strict=True))).of(order)
+        return run_logistic_tests(design, tests, initial_weights, include_column)
+    batches = [np.arange(len(tests))[k::threads] for k in range(threads)]
+    jobs = (
+        delayed(run_logistic_tests)(
+            design, [tests[k] for k in batch], initial_weights, include_column
+        )
+        for batch in batches
+    )
+    results = Parallel(n_jobs=threads, prefer="threads")(jobs)
+    order = np.argsort(np.concatenate(batches))
+    columns = (np.concatenate(column) for column in zip(*results, strict=True))
+    return ConditionalResults(*columns).subset(order)

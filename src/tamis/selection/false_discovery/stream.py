@@ -1,7 +1,7 @@
-"""Selection from rows that are read a few times and never held whole.
+"""Selection from rows that are read a few times and never held in memory as a whole.
 
-One reading measures the columns, one screens them by learners in one pass, one multiplies the
-candidates with all columns, and one keeps the few columns that the tests look at.
+One pass sums the columns, one screens them by online learners, one multiplies the candidates with
+all columns, and one stores the few columns that the tests need.
 """
 
 import tempfile
@@ -15,257 +15,285 @@ import scipy.sparse as sp
 from tamis.base.splits import split_halves
 from tamis.numerics.hashing import row_hashes
 from tamis.numerics.moments import add_raw_moments
-from tamis.selection.false_discovery.conditional_test import Block, Sheet
-from tamis.selection.false_discovery.controls import Company, components, sort_company
-from tamis.selection.false_discovery.fit import (
-    Plan,
-    Rules,
-    Selection,
-    judge,
-    near_count,
-    plan,
+from tamis.selection.false_discovery.conditional_test import Block, DesignBlocks
+from tamis.selection.false_discovery.controls import (
+    CorrelatedColumns,
+    leading_components,
+    split_by_correlation,
 )
-from tamis.selection.false_discovery.screening.by_pass import OnePass
-from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope
-from tamis.selection.false_discovery.standardized_columns import LEAST, Columns
+from tamis.selection.false_discovery.fit import (
+    DesignPlan,
+    SelectionOptions,
+    SelectionResult,
+    max_correlates,
+    plan_tests,
+    run_and_correct,
+)
+from tamis.selection.false_discovery.screening.by_pass import OnePassScreen
+from tamis.selection.false_discovery.screening.by_path import ScreenResult, noise_correlation
+from tamis.selection.false_discovery.standardized_columns import (
+    MIN_NONZEROS,
+    StandardizedColumns,
+)
 
-SAMPLE = 4096  # rows in which common factors are sought
-FLAT = 1e-7  # of a column's size: sums of squares cannot tell less from nothing
-ROWS = 8192  # of a block of a sheet
+SAMPLE_ROWS = 4096  # rows from which common factors are computed
+BLOCK_ROWS = 8192  # rows of one block of the design
 
 
-class Chunk(NamedTuple):
-    """Some rows, their targets (rows, outputs) and weights."""
+class OutcomeChunk(NamedTuple):
+    """Rows, their outcomes (rows, outputs) and their weights."""
 
     X: sp.csr_array
     outcomes: np.ndarray
     weights: np.ndarray
 
 
-class Moments:
-    """Sums of all columns, as they are met, and rows of a fixed sample."""
+class ColumnMoments:
+    """Sums of every column over the rows of a stream, and a fixed sample of the rows."""
 
     def __init__(self) -> None:
-        self.sums = np.zeros((3, 0))  # of weighted numbers, of their squares, and of nonzeros
-        self.total, self.n_rows, self.nonzeros = 0.0, 0, 0
+        self.sums = np.zeros((3, 0))  # weighted values, weighted squares, number of nonzeros
+        self.total_weight, self.n_rows, self.nonzeros = 0.0, 0, 0
         self.sample: list[tuple[np.ndarray, sp.csr_array]] = []
 
     def add(self, X: sp.csr_array, weights: np.ndarray) -> None:
-        """Take in some rows."""
+        """Add rows to the sums and to the sample."""
         if X.shape[1] > self.sums.shape[1]:
             self.sums = np.pad(self.sums, ((0, 0), (0, X.shape[1] - self.sums.shape[1])))
         add_raw_moments(X.data, X.indices, X.indptr, weights, self.sums)
         self.sums[2, : X.shape[1]] += X.count_nonzero(axis=0)
-        self.total += float(weights.sum())
+        self.total_weight += float(weights.sum())
         self.n_rows += X.shape[0]
         self.nonzeros += X.nnz
-        self._draw(X)
+        self._add_to_sample(X)
 
-    def _draw(self, X: sp.csr_array) -> None:
-        """Keep the rows of the smallest hashes: which ones does not depend on their order."""
+    def _add_to_sample(self, X: sp.csr_array) -> None:
+        """Sample the rows with the smallest hashes, so that the order of rows does not matter."""
         hashes = row_hashes(X)
-        few = np.argsort(hashes, kind="stable")[:SAMPLE]
-        self.sample.append((hashes[few], X[few]))
-        if sum(len(part) for part, _ in self.sample) >= 2 * SAMPLE:
-            self.sample = [self._drawn()]
+        smallest = np.argsort(hashes, kind="stable")[:SAMPLE_ROWS]
+        self.sample.append((hashes[smallest], X[smallest]))
+        if sum(len(hashes) for hashes, _ in self.sample) >= 2 * SAMPLE_ROWS:
+            self.sample = [self._merged_sample()]
 
-    def _drawn(self) -> tuple[np.ndarray, sp.csr_array]:
-        hashes = np.concatenate([part for part, _ in self.sample])
-        rows = [widened(part, self.sums.shape[1]) for _, part in self.sample]
-        few = np.argsort(hashes, kind="stable")[:SAMPLE]
-        return hashes[few], sp.csr_array(sp.vstack(rows, format="csr")[few])
+    def _merged_sample(self) -> tuple[np.ndarray, sp.csr_array]:
+        """Return the hashes and the rows of the sample."""
+        hashes = np.concatenate([chunk for chunk, _ in self.sample])
+        rows = [widen(chunk, self.sums.shape[1]) for _, chunk in self.sample]
+        smallest = np.argsort(hashes, kind="stable")[:SAMPLE_ROWS]
+        return hashes[smallest], sp.csr_array(sp.vstack(rows, format="csr")[smallest])
 
     def loadings(self) -> np.ndarray:
-        """Common factors of the sampled rows."""
-        _, rows = self._drawn()
-        return components(Columns(rows, np.ones(rows.shape[0])))
+        """Return the loadings of the common factors of the sample."""
+        _, rows = self._merged_sample()
+        return leading_components(StandardizedColumns(rows, np.ones(rows.shape[0])))
 
 
-class Measured:
-    """Means and units of the columns, as `Columns` has them."""
+class ColumnScaling:
+    """Means and scale factors of the columns, with the names of `StandardizedColumns`."""
 
-    def __init__(self, moments: Moments):
-        sums, squares, ones = moments.sums
-        self.total, self.n_rows, self.n_columns = moments.total, moments.n_rows, len(sums)
-        self.means, self.ones = sums / moments.total, ones.astype(np.int64)
-        square = np.maximum(squares / moments.total - self.means**2, 0.0)
-        flat = (square <= FLAT**2 * (square + self.means**2)) | (self.ones < LEAST)
-        self.units = np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, square)))
+    def __init__(self, moments: ColumnMoments, *, min_relative_deviation: float = 1e-7):
+        """Sums of squares cannot tell a deviation below `min_relative_deviation` times the size of
+        the column from 0.
+        """
+        sums, squares, n_nonzeros = moments.sums
+        self.total_weight, self.n_rows = moments.total_weight, moments.n_rows
+        self.n_columns = len(sums)
+        self.means, self.n_nonzeros = sums / moments.total_weight, n_nonzeros.astype(np.int64)
+        variances = np.maximum(squares / moments.total_weight - self.means**2, 0.0)
+        is_constant = (variances <= min_relative_deviation**2 * (variances + self.means**2)) | (
+            self.n_nonzeros < MIN_NONZEROS
+        )
+        self.units = np.where(
+            is_constant, 0.0, 1.0 / np.sqrt(np.where(is_constant, 1.0, variances))
+        )
 
 
-class Part(NamedTuple):
-    """What tests look at of a chunk: a few columns, common factors, targets and weights."""
+class DesignRows(NamedTuple):
+    """What the tests need of a chunk: sparse columns, common factors, outcomes and weights."""
 
-    own: sp.csr_array
+    columns: sp.csr_array
     factors: np.ndarray
     outcomes: np.ndarray
     weights: np.ndarray
 
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """All that there is to keep."""
-        return self.own.data, self.own.indices, self.own.indptr, *self[1:]
+        """Return the arrays that store the chunk."""
+        return self.columns.data, self.columns.indices, self.columns.indptr, *self[1:]
 
 
-class Parts:
-    """What tests look at, which is gone over some fifty times: in memory up to so many bytes, the
-    rest in a temporary file.
+class DesignStore:
+    """Chunks that the tests read some fifty times: in memory up to `memory` bytes, the others in a
+    temporary file.
     """
 
-    def __init__(self, memory: int, width: int):
-        self.left, self.width, self.filed = memory, width, 0
-        self.held: list[Part] = []
-        self.folder: tempfile.TemporaryDirectory | None = None
+    def __init__(self, memory: int, n_columns: int):
+        self.bytes_left, self.n_columns, self.n_on_disk = memory, n_columns, 0
+        self.in_memory: list[DesignRows] = []
+        self.directory: tempfile.TemporaryDirectory | None = None
 
-    def add(self, part: Part) -> None:
-        """Keep another part."""
-        self.left -= sum(array.nbytes for array in part.arrays())
-        if self.left >= 0:
-            self.held.append(part)
+    def add(self, rows: DesignRows) -> None:
+        """Store a chunk."""
+        self.bytes_left -= sum(array.nbytes for array in rows.arrays())
+        if self.bytes_left >= 0:
+            self.in_memory.append(rows)
             return
-        self.folder = self.folder or tempfile.TemporaryDirectory(prefix="tamis-")
-        with open(self._file(), "ab") as file:
-            for array in part.arrays():
+        self.directory = self.directory or tempfile.TemporaryDirectory(prefix="tamis-")
+        with open(self._path(), "ab") as file:
+            for array in rows.arrays():
                 np.save(file, array, allow_pickle=False)
-        self.filed += 1
+        self.n_on_disk += 1
 
-    def _file(self) -> Path:
-        assert self.folder is not None
-        return Path(self.folder.name) / "parts"
+    def _path(self) -> Path:
+        assert self.directory is not None
+        return Path(self.directory.name) / "parts"
 
-    def __iter__(self) -> Iterator[Part]:
-        yield from self.held
-        if not self.filed:
+    def __iter__(self) -> Iterator[DesignRows]:
+        yield from self.in_memory
+        if not self.n_on_disk:
             return
-        with open(self._file(), "rb") as file:
-            for _ in range(self.filed):
+        with open(self._path(), "rb") as file:
+            for _ in range(self.n_on_disk):
                 data, indices, indptr, factors, outcomes, weights = (
                     np.load(file, allow_pickle=False) for _ in range(6)
                 )
-                own = sp.csr_array((data, indices, indptr), (len(weights), self.width))
-                yield Part(own, factors, outcomes, weights)
+                columns = sp.csr_array((data, indices, indptr), (len(weights), self.n_columns))
+                yield DesignRows(columns, factors, outcomes, weights)
 
-    def __enter__(self) -> "Parts":
+    def __enter__(self) -> "DesignStore":
         return self
 
-    def __exit__(self, *failed) -> None:
-        if self.folder is not None:
-            self.folder.cleanup()
+    def __exit__(self, *failure) -> None:
+        if self.directory is not None:
+            self.directory.cleanup()
 
 
 def select_rows(
-    chunks: Callable[[], Iterator[Chunk]],
-    moments: Moments,
-    rules: Rules,
-    how: str,
+    chunks: Callable[[], Iterator[OutcomeChunk]],
+    moments: ColumnMoments,
+    options: SelectionOptions,
+    method: str,
     also: np.ndarray,
     memory: int,
-) -> tuple[Measured, Selection]:
-    """Screen, test and claim by readings of the chunks; `memory` bounds the bytes that the
-    correlations take, and the columns that are kept in memory for the tests.
+) -> tuple[ColumnScaling, SelectionResult]:
+    """Screen, test and correct; each call of `chunks` reads all rows.
+
+    `memory` bounds the bytes of the correlations, and of the columns in memory for the tests.
     """
-    measured = Measured(moments)
-    screened = [one.with_more(also) for one in _screened(chunks, measured, rules, how)]
+    scaling = ColumnScaling(moments)
+    screened = [
+        screen.with_candidates(also) for screen in _screen_chunks(chunks, scaling, options, method)
+    ]
     distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
-    companies = _companies(chunks, measured, distinct, rules, memory)
-    planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
+    correlated = _correlate(chunks, scaling, distinct, options, memory)
+    plan = plan_tests(screened, dict(zip(distinct.tolist(), correlated, strict=True)))
     loadings = moments.loadings()
-    with Parts(memory, len(planned.union)) as parts:
-        sheet, sides = _sheet(chunks, measured, planned, loadings, memory, parts)
-        sizes = measured.n_columns, len(screened)
-        return measured, judge(sheet, planned, sizes, rules, loadings, sides)
+    with DesignStore(memory, len(plan.design_columns)) as store:
+        design, row_halves = _build_design(chunks, scaling, plan, loadings, memory, store)
+        shape = scaling.n_columns, len(screened)
+        return scaling, run_and_correct(design, plan, shape, options, loadings, row_halves)
 
 
-def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screened]:
-    """By learners in one pass; that of numbers first asks how far they spread."""
-    spread = 0.5
-    if not rules.logistic:
+def _screen_chunks(
+    chunks, scaling: ColumnScaling, options: SelectionOptions, method: str
+) -> list[ScreenResult]:
+    """Screen by online learners in one pass; numbers need another one for their deviation."""
+    deviation = 0.5
+    if not options.logistic:
         sums = [(w.sum(), w @ y, w @ y**2) for _, y, w in chunks()]
-        total, level, square = (sum(part) for part in zip(*sums, strict=True))
-        spread = float(np.sqrt(np.maximum(square / total - (level / total) ** 2, 0.0)).mean())
-    learners = OnePass(measured.n_columns, measured.total, spread, rules.logistic, how)
+        total_weight, level, square = (sum(terms) for terms in zip(*sums, strict=True))
+        variances = np.maximum(square / total_weight - (level / total_weight) ** 2, 0.0)
+        deviation = float(np.sqrt(variances).mean())
+    learners = OnePassScreen(
+        scaling.n_columns, scaling.total_weight, deviation, options.logistic, method
+    )
     for X, outcomes, weights in chunks():
-        scaled = widened(X, measured.n_columns)
-        data = scaled.data * measured.units[scaled.indices]
+        scaled = widen(X, scaling.n_columns)
+        data = scaled.data * scaling.units[scaled.indices]
         scaled = sp.csr_array((data, scaled.indices, scaled.indptr), shape=scaled.shape)
         learners.learn(scaled, outcomes, weights)
-    return learners.screened(rules.n_candidates)
+    return learners.results(options.n_candidates)
 
 
-def _companies(
-    chunks, measured: Measured, candidates: np.ndarray, rules: Rules, memory: int
-) -> list[Company]:
-    """Company of all candidates, from as many readings as their correlations need."""
-    found: list[Company] = []
-    least = noise_slope(measured.n_columns, measured.total)
-    near = near_count(rules.n_controls, measured.total)
-    wide = max(1, memory // (16 * measured.n_columns))
-    for start in range(0, len(candidates), wide):
-        block = candidates[start : start + wide]
-        products = np.zeros(measured.n_columns * len(block))
+def _correlate(
+    chunks, scaling: ColumnScaling, candidates: np.ndarray, options: SelectionOptions, memory: int
+) -> list[CorrelatedColumns]:
+    """Return the correlated columns of each candidate; reads the rows once per block that fits."""
+    correlated: list[CorrelatedColumns] = []
+    min_correlation = noise_correlation(scaling.n_columns, scaling.total_weight)
+    n_correlates = max_correlates(options.n_controls, scaling.total_weight)
+    block_size = max(1, memory // (16 * scaling.n_columns))
+    for start in range(0, len(candidates), block_size):
+        block = candidates[start : start + block_size]
+        products = np.zeros(scaling.n_columns * len(block))
         for X, _, weights in chunks():
-            X = widened(X, measured.n_columns)
-            own = sp.csr_array(X[:, block].multiply(weights[:, None]))
-            part = sp.coo_array(X.T @ own)
-            products[part.row.astype(np.int64) * len(block) + part.col] += part.data
-        table = products.reshape(measured.n_columns, len(block)) / measured.total
-        table -= np.outer(measured.means, measured.means[block])
-        table *= measured.units[:, None]
-        table *= measured.units[block]
-        found += sort_company(table, block, rules.substitutes, near, least)
-    return found
-
-
-def _sheet(
-    chunks, measured: Measured, planned: Plan, loadings: np.ndarray, memory: int, parts: Parts
-) -> tuple[Sheet, np.ndarray]:
-    """The columns that tests look at, kept from one reading; and the half that each row is in."""
-    union, width = planned.union, len(planned.union) + loadings.shape[1] + 1
-    means, units = measured.means[union], measured.units[union]
-    scaled = measured.units[:, None] * loadings
-    middle = measured.means @ scaled
-    sides, square = [], np.zeros(loadings.shape[1])
-    for X, outcomes, weights in chunks():
-        X = widened(X, measured.n_columns)
-        factors = np.asarray(X @ scaled) - middle
-        parts.add(Part(sp.csr_array(X[:, union]), factors, outcomes, weights))
-        sides.append(split_halves(row_hashes(X)))
-        square += weights @ factors**2
-    factor = 1.0 / np.sqrt(np.maximum(square / measured.total, 1e-300))
-
-    # Sparse columns stay where they are, since every test has a constant; full ones are centred,
-    # so that a large mean costs no digits.
-    full = np.flatnonzero(measured.ones[union] > measured.n_rows / 2)
-
-    def block(own: sp.csr_array, factors, outcomes, weights) -> Block:
-        count = own.shape[0]
-        table = np.zeros((count, width), order="F")
-        places = own.indices.astype(np.int64) * count + np.repeat(
-            np.arange(count), np.diff(own.indptr)
+            X = widen(X, scaling.n_columns)
+            weighted = sp.csr_array(X[:, block].multiply(weights[:, None]))
+            product = sp.coo_array(X.T @ weighted)
+            products[product.row.astype(np.int64) * len(block) + product.col] += product.data
+        table = products.reshape(scaling.n_columns, len(block)) / scaling.total_weight
+        table -= np.outer(scaling.means, scaling.means[block])
+        table *= scaling.units[:, None]
+        table *= scaling.units[block]
+        correlated += split_by_correlation(
+            table, block, options.substitutes, n_correlates, min_correlation
         )
-        table.T.reshape(-1)[places] = own.data * units[own.indices]
-        table[:, full] -= means[full] * units[full]
-        table[:, len(union) : -1] = factors * factor
+    return correlated
+
+
+def _build_design(
+    chunks,
+    scaling: ColumnScaling,
+    plan: DesignPlan,
+    loadings: np.ndarray,
+    memory: int,
+    store: DesignStore,
+) -> tuple[DesignBlocks, np.ndarray]:
+    """Read the rows once, store the design, and return it with the half of each row."""
+    union, width = plan.design_columns, len(plan.design_columns) + loadings.shape[1] + 1
+    means, units = scaling.means[union], scaling.units[union]
+    scaled_loadings = scaling.units[:, None] * loadings
+    factor_means = scaling.means @ scaled_loadings
+    halves, squares = [], np.zeros(loadings.shape[1])
+    for X, outcomes, weights in chunks():
+        X = widen(X, scaling.n_columns)
+        factors = np.asarray(X @ scaled_loadings) - factor_means
+        store.add(DesignRows(sp.csr_array(X[:, union]), factors, outcomes, weights))
+        halves.append(split_halves(row_hashes(X)))
+        squares += weights @ factors**2
+    factor_scale = 1.0 / np.sqrt(np.maximum(squares / scaling.total_weight, 1e-300))
+
+    # Sparse columns are not centred, since every test has a constant; dense ones are, so that a
+    # large mean costs no digits.
+    dense_columns = np.flatnonzero(scaling.n_nonzeros[union] > scaling.n_rows / 2)
+
+    def block(columns: sp.csr_array, factors, outcomes, weights) -> Block:
+        n_rows = columns.shape[0]
+        table = np.zeros((n_rows, width), order="F")
+        positions = columns.indices.astype(np.int64) * n_rows + np.repeat(
+            np.arange(n_rows), np.diff(columns.indptr)
+        )
+        table.T.reshape(-1)[positions] = columns.data * units[columns.indices]
+        table[:, dense_columns] -= means[dense_columns] * units[dense_columns]
+        table[:, len(union) : -1] = factors * factor_scale
         table[:, -1] = 1.0
         return table, outcomes, weights
 
     def blocks() -> Iterable[Block]:
-        for own, factors, outcomes, weights in parts:
-            for start in range(0, own.shape[0], ROWS):
-                rows = slice(start, start + ROWS)
-                yield block(own[rows], factors[rows], outcomes[rows], weights[rows])
+        for columns, factors, outcomes, weights in store:
+            for start in range(0, columns.shape[0], BLOCK_ROWS):
+                rows = slice(start, start + BLOCK_ROWS)
+                yield block(columns[rows], factors[rows], outcomes[rows], weights[rows])
 
-    found = np.concatenate(sides)
-    if 8 * measured.n_rows * width <= memory:
-        dense = list(blocks())
-        parts.held = []
-        return Sheet(lambda: dense, measured.total, width), found
-    return Sheet(blocks, measured.total, width), found
+    row_halves = np.concatenate(halves)
+    if 8 * scaling.n_rows * width <= memory:
+        cached = list(blocks())
+        store.in_memory = []
+        return DesignBlocks(lambda: cached, scaling.total_weight, width), row_halves
+    return DesignBlocks(blocks, scaling.total_weight, width), row_halves
 
 
-def widened(X: Any, width: int) -> sp.csr_array:
-    """Rows with columns at their right that they lack."""
-    return (
-        X
-        if X.shape[1] == width
-        else sp.csr_array((X.data, X.indices, X.indptr), (X.shape[0], width))
-    )
+def widen(X: Any, width: int) -> sp.csr_array:
+    """Return the rows with `width` columns; the new ones are 0."""
+    if X.shape[1] == width:
+        return X
+    return sp.csr_array((X.data, X.indices, X.indptr), (X.shape[0], width))

@@ -1,1 +1,1 @@
-"""Which columns are worth a test: by a path of all rows, or by learners in one pass."""
+"""Screening of candidates: by an L1 path on all rows, or by online learners in one pass."""

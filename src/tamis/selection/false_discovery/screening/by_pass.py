@@ -1,22 +1,29 @@
-"""Screening in one pass over the rows: an online learner at six penalties, side by side."""
+"""Screening in one pass over the rows, by an online learner at each of six penalties."""
 
 from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.selection.false_discovery.screening.by_path import MOST, SHARE, Screened, noise_slope
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.screening.by_path import (
+    ROWS_PER_CONTROL,
+    SHARE,
+    ScreenResult,
+    noise_correlation,
+)
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
-FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35)  # of the penalty of the controls
-SPREAD = 0.5  # of a target that is a class
-ROWS = 8192  # at a time
+PENALTY_RATIOS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35)  # over the penalty that selects the controls
+CLASS_DEVIATION = 0.5  # standard deviation of balanced 0/1 outcomes
+CHUNK_ROWS = 8192  # rows of one call of partial_fit
 
 
-class OnePass:
-    """Learners at falling penalties, which all see the same rows once."""
+class OnePassScreen:
+    """Learners at falling penalties; each learns from every row once."""
 
-    def __init__(self, n_columns: int, total: float, spread: float, logistic: bool, how: str):
+    def __init__(
+        self, n_columns: int, total_weight: float, deviation: float, logistic: bool, screen: str
+    ):
         from tamis.methods.sparse_online.dual_averaging import RDAClassifier, RDARegressor
         from tamis.methods.sparse_online.ftrl import FTRLClassifier, FTRLRegressor
 
@@ -24,61 +31,80 @@ class OnePass:
             "ftrl": (FTRLRegressor, FTRLClassifier),
             "rda": (RDARegressor, RDAClassifier),
         }
-        penalty = SHARE * noise_slope(n_columns, total) * (SPREAD if logistic else spread)
-        kind = kinds[how][logistic]
-        self.learners = [kind(alpha=factor * penalty) for factor in FACTORS]
-        self.logistic, self.n_columns, self.total = logistic, n_columns, total
+        penalty = (
+            SHARE
+            * noise_correlation(n_columns, total_weight)
+            * (CLASS_DEVIATION if logistic else deviation)
+        )
+        kind = kinds[screen][logistic]
+        self.learners = [kind(alpha=factor * penalty) for factor in PENALTY_RATIOS]
+        self.logistic, self.n_columns, self.total_weight = logistic, n_columns, total_weight
 
     def learn(self, X, outcomes: np.ndarray, weights: np.ndarray) -> None:
-        """From the next rows, in units of the columns' spread."""
+        """Learn from the next rows, with columns in units of their deviation."""
         y = outcomes if outcomes.shape[1] > 1 else outcomes[:, 0]
-        known = {"classes": [0.0, 1.0]} if self.logistic and outcomes.shape[1] == 1 else {}
+        options = {"classes": [0.0, 1.0]} if self.logistic and outcomes.shape[1] == 1 else {}
         for learner in self.learners:
-            learner.partial_fit(X, y, sample_weight=weights, **known)
+            learner.partial_fit(X, y, sample_weight=weights, **options)
 
-    def screened(self, n_candidates: int) -> list[Screened]:
-        """Of every output: ranked by the first penalty that keeps a column, then by its weight;
-        controls are those of the penalty itself, or of the one before which enough are met.
+    def results(self, n_candidates: int) -> list[ScreenResult]:
+        """Return candidates and controls of each output.
+
+        Candidates rank by the first penalty that selects them, then by the size of their weight.
+        Controls are the columns selected at ratio 1, or at the last larger ratio that was reached
+        before there were enough candidates.
         """
         weights = [np.atleast_2d(learner.coef_) for learner in self.learners]
         return [
-            _ranked([own[output] for own in weights], n_candidates, int(self.total / MOST))
+            _rank_columns(
+                [coefs[output] for coefs in weights],
+                n_candidates,
+                int(self.total_weight / ROWS_PER_CONTROL),
+            )
             for output in range(len(weights[0]))
         ]
 
 
-def _ranked(weights: list[np.ndarray], n_candidates: int, most: int) -> Screened:
+def _rank_columns(weights: list[np.ndarray], n_candidates: int, max_controls: int) -> ScreenResult:
+    """Return candidates and controls from the weights at each penalty."""
     order: list[int] = []
-    met: set[int] = set()
+    seen: set[int] = set()
     controls = np.zeros(0, dtype=np.int64)
-    for factor, own in zip(FACTORS, weights, strict=True):
-        kept = np.flatnonzero(own)
-        by_size = kept[np.argsort(-np.abs(own[kept]), kind="stable")]
-        enough = len(order) >= n_candidates
-        if factor >= 1.0 and not enough:
+    for factor, coefs in zip(PENALTY_RATIOS, weights, strict=True):
+        nonzero = np.flatnonzero(coefs)
+        by_size = nonzero[np.argsort(-np.abs(coefs[nonzero]), kind="stable")]
+        is_complete = len(order) >= n_candidates
+        if factor >= 1.0 and not is_complete:
             controls = by_size
-        new = [int(j) for j in by_size if j not in met]
+        new = [int(j) for j in by_size if j not in seen]
         order += new
-        met.update(new)
+        seen.update(new)
     candidates = np.array(order[:n_candidates], dtype=np.int64)
-    more = controls[~np.isin(controls, candidates)]
-    return Screened(np.concatenate([candidates, more]), controls[:most])
+    additional = controls[~np.isin(controls, candidates)]
+    return ScreenResult(np.concatenate([candidates, additional]), controls[:max_controls])
 
 
 def screen_pass(
-    columns: Columns, outcomes: np.ndarray, logistic: bool, n_candidates: int, how: str
-) -> list[Screened]:
-    """Screen a table that is in memory."""
-    level = columns.weights @ outcomes / columns.total
-    spread = np.sqrt(columns.weights @ np.square(outcomes - level) / columns.total)
-    learners = OnePass(columns.n_columns, columns.total, float(spread.mean()), logistic, how)
+    columns: StandardizedColumns,
+    outcomes: np.ndarray,
+    logistic: bool,
+    n_candidates: int,
+    screen: str,
+) -> list[ScreenResult]:
+    """Screen a table in memory for all outputs."""
+    target_means = columns.weights @ outcomes / columns.total_weight
+    deviation = np.sqrt(columns.weights @ np.square(outcomes - target_means) / columns.total_weight)
+    learners = OnePassScreen(
+        columns.n_columns, columns.total_weight, float(deviation.mean()), logistic, screen
+    )
     for chunk, rows in _chunks(columns):
         learners.learn(chunk, outcomes[rows], columns.weights[rows])
-    return learners.screened(n_candidates)
+    return learners.results(n_candidates)
 
 
-def _chunks(columns: Columns) -> Iterable[tuple]:
-    table = sp.csr_array(columns.X * columns.units) if columns.sparse else columns.X
-    for start in range(0, columns.n_rows, ROWS):
-        rows = slice(start, start + ROWS)
-        yield table[rows], rows
+def _chunks(columns: StandardizedColumns) -> Iterable[tuple]:
+    """Yield chunks of scaled rows, and their slices."""
+    standardized = sp.csr_array(columns.X * columns.units) if columns.sparse else columns.X
+    for start in range(0, columns.n_rows, CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        yield standardized[rows], rows

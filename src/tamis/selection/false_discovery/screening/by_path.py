@@ -1,108 +1,114 @@
-"""Screening: which columns are worth a test, and which ones every test is held against."""
+"""Screening by an L1 path: candidates to test, and controls of every test."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.selection.false_discovery.screening.path import Path, Step
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.screening.path import Path, PathPoint
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
-SHARE = 0.8  # of the largest slope that noise has: the penalty of the controls
-NUMBERS = (40, 1.02, 0.08)  # penalties for numbers: how many, first and last over the largest slope
-CLASSES = (25, 1.02, 0.5)  # for classes; the last over the penalty of the controls
-TURNS = 6  # most estimates of the noise
-SETTLED = 1e-3  # a relative change of the noise that ends them
-MOST = 4  # a row in so many may be a control
+SHARE = 0.8  # penalty that selects the controls, over the largest correlation with noise
+# Penalties of a path: number, first, and last. For numbers the first and the last are ratios to
+# the smallest penalty with an empty model; for classes the last is one to the controls' penalty.
+REGRESSION_GRID = (40, 1.02, 0.08)
+CLASSIFICATION_GRID = (25, 1.02, 0.5)
+MAX_NOISE_ESTIMATES = (
+    6  # of the noise deviation, each from the path at the penalty of the one before
+)
+NOISE_TOL = 1e-3  # relative change of the noise deviation at which the estimates stop
+ROWS_PER_CONTROL = 4  # at most one control per so many rows
 
 
-class Screened(NamedTuple):
-    """Columns to test, in the order in which they came in, and those that every test is held
-    against.
-    """
+class ScreenResult(NamedTuple):
+    """Columns to test, in the order in which they entered, and the controls of every test."""
 
     candidates: np.ndarray
     controls: np.ndarray
 
-    def with_more(self, columns) -> "Screened":
-        """More columns to test, behind the others."""
-        more = np.setdiff1d(np.asarray(columns, dtype=np.int64), self.candidates)
-        return self._replace(candidates=np.concatenate([self.candidates, more]))
+    def with_candidates(self, columns) -> "ScreenResult":
+        """Return the result with more columns to test, after the others."""
+        additional = np.setdiff1d(np.asarray(columns, dtype=np.int64), self.candidates)
+        return self._replace(candidates=np.concatenate([self.candidates, additional]))
 
 
-def noise_slope(n_columns: int, total: float) -> float:
-    """About the largest correlation of a target with that many columns of noise."""
-    return float(np.sqrt(2.0 * np.log(max(n_columns, 2)) / total))
+def noise_correlation(n_columns: int, total_weight: float) -> float:
+    """Return about the largest correlation of a target with `n_columns` columns of noise."""
+    return float(np.sqrt(2.0 * np.log(max(n_columns, 2)) / total_weight))
 
 
 def screen_path(
-    columns: Columns, target: np.ndarray, logistic: bool, n_candidates: int
-) -> Screened:
-    """By a path of all rows."""
-    level = columns.weights @ target / columns.total
-    spread = float(np.sqrt(columns.weights @ np.square(target - level) / columns.total))
-    noise = noise_slope(columns.n_columns, columns.total)
-    nothing = Screened(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    if spread == 0.0:
-        return nothing
+    columns: StandardizedColumns, target: np.ndarray, logistic: bool, n_candidates: int
+) -> ScreenResult:
+    """Screen the columns for one target by a path on all rows."""
+    mean = columns.weights @ target / columns.total_weight
+    deviation = float(np.sqrt(columns.weights @ np.square(target - mean) / columns.total_weight))
+    noise = noise_correlation(columns.n_columns, columns.total_weight)
+    empty = ScreenResult(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    if deviation == 0.0:
+        return empty
     path = Path(columns, target, logistic)
-    if path.largest <= 1e-12 * spread:
-        return nothing
+    if path.max_penalty <= 1e-12 * deviation:
+        return empty
     if logistic:
-        count, first, last = CLASSES
-        lowest = last * min(SHARE * spread * noise, path.largest)
+        count, first, last = CLASSIFICATION_GRID
+        last_penalty = last * min(SHARE * deviation * noise, path.max_penalty)
     else:
-        count, first, last = NUMBERS
-        lowest = last * path.largest
-    grid = np.geomspace(first * path.largest, lowest, count)
-    at = _at(path, grid, SHARE * spread * noise)
-    for _ in range(0 if logistic else TURNS):
-        before, spread = spread, _left(columns, path.steps[at])
-        at = _at(path, grid, SHARE * spread * noise)
-        if abs(spread - before) < SETTLED * before:
+        count, first, last = REGRESSION_GRID
+        last_penalty = last * path.max_penalty
+    grid = np.geomspace(first * path.max_penalty, last_penalty, count)
+    index = _path_index(path, grid, SHARE * deviation * noise)
+    for _ in range(0 if logistic else MAX_NOISE_ESTIMATES):
+        previous, deviation = deviation, _residual_deviation(columns, path.steps[index])
+        index = _path_index(path, grid, SHARE * deviation * noise)
+        if abs(deviation - previous) < NOISE_TOL * previous:
             break
-    order = _entered(path, grid, n_candidates)
-    step = path.steps[at]
-    chosen = step.columns[np.argsort(-np.abs(step.weights), kind="stable")]
-    more = chosen[~np.isin(chosen, order[:n_candidates])]
-    candidates = np.concatenate([order[:n_candidates], more])
-    return Screened(candidates, chosen[: int(columns.total / MOST)])
+    order = _entry_order(path, grid, n_candidates)
+    point = path.steps[index]
+    by_size = point.columns[np.argsort(-np.abs(point.weights), kind="stable")]
+    additional = by_size[~np.isin(by_size, order[:n_candidates])]
+    candidates = np.concatenate([order[:n_candidates], additional])
+    return ScreenResult(candidates, by_size[: int(columns.total_weight / ROWS_PER_CONTROL)])
 
 
-def _at(path: Path, grid: np.ndarray, penalty: float) -> int:
-    """Place of the first penalty of the grid that is not above another, or of the last one; the
-    path is followed so far.
+def _path_index(path: Path, grid: np.ndarray, penalty: float) -> int:
+    """Return the index of the first grid penalty not above `penalty`, or of the last one.
+
+    The path is solved up to this index.
     """
-    below = np.flatnonzero(grid <= penalty)
-    at = int(below[0]) if len(below) else len(grid) - 1
-    while len(path.steps) <= at:
+    reached = np.flatnonzero(grid <= penalty)
+    index = int(reached[0]) if len(reached) else len(grid) - 1
+    while len(path.steps) <= index:
         path.go(grid[len(path.steps)])
-    return at
+    return index
 
 
-def _left(columns: Columns, step: Step) -> float:
-    """Deviation of what a solution leaves of the target.
+def _residual_deviation(columns: StandardizedColumns, point: PathPoint) -> float:
+    """Return the standard deviation of the residuals of a lasso solution.
 
-    That of the lasso itself: least squares on its columns would take noise for signal, lower the
-    penalty, and let in more noise, up to a quarter of the rows.
+    A least squares refit would take noise for signal, lower the penalty, and select more noise, up
+    to a quarter of the rows.
     """
-    free = max(columns.total - len(step.columns) - 1.0, columns.total / MOST)
-    return float(np.sqrt(step.left / free))
+    degrees_of_freedom = max(
+        columns.total_weight - len(point.columns) - 1.0, columns.total_weight / ROWS_PER_CONTROL
+    )
+    return float(np.sqrt(point.left / degrees_of_freedom))
 
 
-def _entered(path: Path, grid: np.ndarray, wanted: int) -> np.ndarray:
-    """Columns in the order in which they came in, within a step by the size of their weights; the
-    path is followed until there are as many as wanted.
+def _entry_order(path: Path, grid: np.ndarray, n_wanted: int) -> np.ndarray:
+    """Return columns in the order in which they enter the path, at one penalty by |weight|.
+
+    The path is solved until `n_wanted` columns have entered.
     """
     order: list[int] = []
-    met: set[int] = set()
+    seen: set[int] = set()
     for k, penalty in enumerate(grid):
         if k >= len(path.steps):
-            if len(order) >= wanted:
+            if len(order) >= n_wanted:
                 break
             path.go(penalty)
-        step = path.steps[k]
-        by_size = step.columns[np.argsort(-np.abs(step.weights), kind="stable")]
-        new = [int(j) for j in by_size if j not in met]
+        point = path.steps[k]
+        by_size = point.columns[np.argsort(-np.abs(point.weights), kind="stable")]
+        new = [int(j) for j in by_size if j not in seen]
         order += new
-        met.update(new)
+        seen.update(new)
     return np.array(order, dtype=np.int64)

@@ -1,7 +1,8 @@
-"""Lasso and L1-logistic paths over columns in units of their spread, as far as they are asked for.
+"""Lasso and L1-logistic paths over standardized columns, solved one penalty at a time.
 
-Working sets of violating columns; on them Newton steps, whose quadratic model is solved by
-coordinate descent on its Gram matrix. The intercept is free.
+The solver keeps a working set of columns that violate the optimality conditions. Newton steps on
+this set solve their quadratic model by coordinate descent on its Gram matrix. The intercept is not
+penalized.
 """
 
 from typing import NamedTuple
@@ -10,47 +11,53 @@ import numpy as np
 from scipy.special import expit
 
 from tamis.numerics.numba import compiled
-from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
-NEAR = 0.95  # of a penalty: columns whose slope exceeds it join a working set
-CLOSE = 1e-6  # of a penalty: how far a slope may exceed it, and a weight's slope miss it
-NEWTON = 50  # most Newton steps at a penalty
-ROUNDS = 50  # most working sets at a penalty
-SWEEPS = 1000  # most sweeps of a quadratic model
-LEAST_BEND = 1e-6  # of the largest curvature of a row
+WORKING_SET_RATIO = (
+    0.95  # a column joins the working set where its |gradient| exceeds this times the penalty
+)
+KKT_TOL = 1e-6  # accepted violation of the optimality conditions, over the penalty
+MAX_NEWTON_STEPS = 50  # at one penalty and working set
+MAX_WORKING_SETS = 50  # at one penalty
+MAX_SWEEPS = 1000  # of coordinate descent on one quadratic model
+MIN_CURVATURE_RATIO = 1e-6  # smallest curvature of a row that Newton steps use
 
 
 @compiled
-def descend(gram, slope, weights, penalty, enough, sweeps):
-    """Minimise slope'd + d'gram d / 2 + penalty |weights + d|_1 in place: `slope` follows."""
+def coordinate_descent(gram, gradient, weights, penalty, tol, max_sweeps):
+    """Minimize gradient'd + d'gram d / 2 + penalty |weights + d|_1, both vectors in place."""
     count = weights.shape[0]
-    whole = True
-    for _ in range(sweeps):
-        most = 0.0
+    is_full_sweep = True
+    for _ in range(max_sweeps):
+        max_change = 0.0
         for j in range(count):
-            bend, old = gram[j, j], weights[j]
-            if bend <= 0.0 or (old == 0.0 and not whole):
+            hessian, old = gram[j, j], weights[j]
+            if hessian <= 0.0 or (old == 0.0 and not is_full_sweep):
                 continue
-            goal = old - slope[j] / bend
-            toll = penalty / bend
-            new = goal - toll if goal > toll else (goal + toll if goal < -toll else 0.0)
-            move = new - old
-            if move != 0.0:
+            minimum = old - gradient[j] / hessian
+            threshold = penalty / hessian
+            new = (
+                minimum - threshold
+                if minimum > threshold
+                else (minimum + threshold if minimum < -threshold else 0.0)
+            )
+            step = new - old
+            if step != 0.0:
                 weights[j] = new
-                most = max(most, abs(move) * bend)
+                max_change = max(max_change, abs(step) * hessian)
                 for k in range(count):
-                    slope[k] += move * gram[j, k]
-        if most <= enough:
-            if whole:
+                    gradient[k] += step * gram[j, k]
+        if max_change <= tol:
+            if is_full_sweep:
                 return
-            whole = True
+            is_full_sweep = True
         else:
-            whole = False
+            is_full_sweep = False
 
 
-class Step(NamedTuple):
-    """A solution: its penalty, the columns that have a weight, these weights, and the squares of
-    what it leaves of the target.
+class PathPoint(NamedTuple):
+    """A solution: penalty, columns with nonzero weights, these weights, and the sum of squared
+    residuals (`left`).
     """
 
     penalty: float
@@ -60,32 +67,36 @@ class Step(NamedTuple):
 
 
 class Path:
-    """Solutions of one target along falling penalties, each begun where the last one ended."""
+    """Solutions for one target at falling penalties, each with a warm start."""
 
-    def __init__(self, columns: Columns, target: np.ndarray, logistic: bool):
+    def __init__(self, columns: StandardizedColumns, target: np.ndarray, logistic: bool):
         self.columns, self.target, self.logistic = columns, target, logistic
-        self.steps: list[Step] = []
-        self.held = np.zeros(0, dtype=np.int64)  # columns met so far
+        self.steps: list[PathPoint] = []
+        self.working_set = np.zeros(0, dtype=np.int64)  # columns of `table`, in its order
         self.table = np.zeros((columns.n_rows, 0), order="F")
         self.gram = np.zeros((0, 0))
         self.weights = np.zeros(0)
-        level = float(columns.weights @ target) / columns.total
+        level = float(columns.weights @ target) / columns.total_weight
         self.bias = float(np.log(level / (1.0 - level))) if logistic else level
-        self.slope = self._slopes(self._residuals(self._scores()))
-        self.largest = float(np.abs(self.slope).max(initial=0.0))
+        self.gradient = self._gradient(self._residuals(self._scores()))
+        self.max_penalty = float(np.abs(self.gradient).max(initial=0.0))
 
-    def go(self, penalty: float) -> Step:
-        """The next solution."""
-        for _ in range(ROUNDS):
-            self._meet(np.flatnonzero(np.abs(self.slope) > NEAR * penalty))
+    def go(self, penalty: float) -> PathPoint:
+        """Solve at the next penalty and return the solution."""
+        for _ in range(MAX_WORKING_SETS):
+            self._add_to_working_set(
+                np.flatnonzero(np.abs(self.gradient) > WORKING_SET_RATIO * penalty)
+            )
             scores = self._solve(penalty)
             residuals = self._residuals(scores)
-            self.slope = self._slopes(residuals)
-            if np.abs(self.slope).max(initial=0.0) <= (1.0 + CLOSE) * penalty:
+            self.gradient = self._gradient(residuals)
+            if np.abs(self.gradient).max(initial=0.0) <= (1.0 + KKT_TOL) * penalty:
                 break
-        kept = np.flatnonzero(self.weights)
+        nonzero = np.flatnonzero(self.weights)
         left = float(residuals @ (residuals / self.columns.weights))
-        self.steps.append(Step(penalty, self.held[kept], self.weights[kept].copy(), left))
+        self.steps.append(
+            PathPoint(penalty, self.working_set[nonzero], self.weights[nonzero].copy(), left)
+        )
         return self.steps[-1]
 
     def _scores(self) -> np.ndarray:
@@ -93,81 +104,91 @@ class Path:
         return self.table[:, used] @ self.weights[used] + self.bias
 
     def _residuals(self, scores: np.ndarray) -> np.ndarray:
-        """What is left of the target, under the row weights."""
+        """Return the residuals of the target times the row weights."""
         fitted = expit(scores) if self.logistic else scores
         return self.columns.weights * (self.target - fitted)
 
-    def _slopes(self, residuals: np.ndarray) -> np.ndarray:
-        """Slopes of the mean loss, downhill."""
-        return self.columns.slopes(residuals) / self.columns.total
+    def _gradient(self, residuals: np.ndarray) -> np.ndarray:
+        """Return the negative gradient of the mean loss."""
+        return self.columns.cross_products(residuals) / self.columns.total_weight
 
-    def _meet(self, near: np.ndarray) -> None:
-        """Columns that were not met before."""
-        new = np.setdiff1d(near, self.held)
+    def _add_to_working_set(self, candidates: np.ndarray) -> None:
+        """Add the columns that are not in the working set yet."""
+        new = np.setdiff1d(candidates, self.working_set)
         if not len(new):
             return
-        fresh, old = self.columns.picked(new), len(self.held)
+        new_columns, n_old = self.columns.picked(new), len(self.working_set)
         if not self.logistic:
-            gram = np.empty((old + len(new), old + len(new)))
-            weighted = fresh * (self.columns.weights / self.columns.total)[:, None]
-            gram[:old, :old] = self.gram
-            gram[:old, old:] = self.table.T @ weighted
-            gram[old:, :old] = gram[:old, old:].T
-            gram[old:, old:] = fresh.T @ weighted
+            gram = np.empty((n_old + len(new), n_old + len(new)))
+            weighted = new_columns * (self.columns.weights / self.columns.total_weight)[:, None]
+            gram[:n_old, :n_old] = self.gram
+            gram[:n_old, n_old:] = self.table.T @ weighted
+            gram[n_old:, :n_old] = gram[:n_old, n_old:].T
+            gram[n_old:, n_old:] = new_columns.T @ weighted
             self.gram = gram
-        self.table = np.hstack([self.table, fresh])
-        self.held = np.concatenate([self.held, new])
+        self.table = np.hstack([self.table, new_columns])
+        self.working_set = np.concatenate([self.working_set, new])
         self.weights = np.concatenate([self.weights, np.zeros(len(new))])
 
     def _solve(self, penalty: float) -> np.ndarray:
-        """The solution on the columns met; its scores."""
-        if not self.logistic:  # the columns are centred: the bias stays
-            slope = self.gram @ self.weights - self._linear()
-            descend(self.gram, slope, self.weights, penalty, CLOSE * penalty, SWEEPS)
+        """Solve on the working set and return the scores of the rows."""
+        if not self.logistic:  # the columns are centred, so the bias does not change
+            gradient = self.gram @ self.weights - self._linear()
+            coordinate_descent(
+                self.gram, gradient, self.weights, penalty, KKT_TOL * penalty, MAX_SWEEPS
+            )
             return self._scores()
         return self._newton(penalty)
 
     def _linear(self) -> np.ndarray:
-        rest = self.columns.weights * (self.target - self.bias)
-        return self.table.T @ rest / self.columns.total
+        residuals = self.columns.weights * (self.target - self.bias)
+        return self.table.T @ residuals / self.columns.total_weight
 
     def _newton(self, penalty: float) -> np.ndarray:
-        """Newton steps of the logistic loss, on the columns that have a weight or want one."""
-        total, of_rows = self.columns.total, self.columns.weights
+        """Minimize the penalized logistic loss by Newton steps; return the scores of the rows."""
+        total_weight, row_weights = self.columns.total_weight, self.columns.weights
         scores = self._scores()
         value = self._value(scores, penalty)
-        for _ in range(NEWTON):
+        for _ in range(MAX_NEWTON_STEPS):
             fitted = expit(scores)
-            bend = of_rows * np.maximum(fitted * (1.0 - fitted), LEAST_BEND)
-            rest = of_rows * (fitted - self.target)
-            slope = self.table.T @ rest / total
-            on = np.flatnonzero((self.weights != 0.0) | (np.abs(slope) > NEAR * penalty))
-            part = self.table[:, on] if len(on) < len(self.held) else self.table
-            weighted = part * bend[:, None]
-            sums = weighted.sum(axis=0)
-            gram = (part.T @ weighted - np.outer(sums, sums / bend.sum())) / total
-            # The bias is moved along with the weights: its own slope is taken out of theirs.
-            off = rest.sum() / bend.sum()
-            inner = slope[on] - off * sums / total
-            before = self.weights[on]
+            curvature = row_weights * np.maximum(fitted * (1.0 - fitted), MIN_CURVATURE_RATIO)
+            residuals = row_weights * (fitted - self.target)
+            gradient = self.table.T @ residuals / total_weight
+            active = np.flatnonzero(
+                (self.weights != 0.0) | (np.abs(gradient) > WORKING_SET_RATIO * penalty)
+            )
+            active_table = (
+                self.table[:, active] if len(active) < len(self.working_set) else self.table
+            )
+            curved = active_table * curvature[:, None]
+            column_sums = curved.sum(axis=0)
+            gram = (
+                active_table.T @ curved - np.outer(column_sums, column_sums / curvature.sum())
+            ) / total_weight
+            # The bias is eliminated: its gradient is subtracted from that of the weights.
+            bias_gradient = residuals.sum() / curvature.sum()
+            active_gradient = gradient[active] - bias_gradient * column_sums / total_weight
+            before = self.weights[active]
             after = before.copy()
-            descend(gram, inner, after, penalty, 0.1 * CLOSE * penalty, SWEEPS)
-            move = after - before
-            lift = -off - float(sums @ move) / bend.sum()
-            change, share = part @ move + lift, 1.0
+            coordinate_descent(
+                gram, active_gradient, after, penalty, 0.1 * KKT_TOL * penalty, MAX_SWEEPS
+            )
+            direction = after - before
+            bias_direction = -bias_gradient - float(column_sums @ direction) / curvature.sum()
+            score_direction, step_size = active_table @ direction + bias_direction, 1.0
             for _ in range(20):
-                self.weights[on] = before + share * move
-                trial = self._value(scores + share * change, penalty)
-                if trial <= value + 1e-12 * abs(value):
+                self.weights[active] = before + step_size * direction
+                new_value = self._value(scores + step_size * score_direction, penalty)
+                if new_value <= value + 1e-12 * abs(value):
                     break
-                share *= 0.5
-            self.bias += share * lift
-            scores, value = scores + share * change, trial
-            if np.abs(move * np.diagonal(gram)).max(initial=0.0) <= CLOSE * penalty:
+                step_size *= 0.5
+            self.bias += step_size * bias_direction
+            scores, value = scores + step_size * score_direction, new_value
+            if np.abs(direction * np.diagonal(gram)).max(initial=0.0) <= KKT_TOL * penalty:
                 break
         return scores
 
     def _value(self, scores: np.ndarray, penalty: float) -> float:
         loss = np.logaddexp(0.0, scores) - self.target * scores
-        mean = float(self.columns.weights @ loss) / self.columns.total
+        mean = float(self.columns.weights @ loss) / self.columns.total_weight
         return mean + penalty * float(np.abs(self.weights).sum())

@@ -92,8 +92,8 @@ def _classes(model_name: str, labels, unlabeled, n_unlabelled: int):
         raise ValueError(
             f"{model_name} needs labelled rows of at least 2 classes, but y holds {description}, "
             f"besides {n_unlabelled} unlabelled rows (unlabeled={unlabeled!r}). Mark unlabelled "
-            "rows in y by that label; if it is one of your classes, set unlabeled to another label, or to "
-            "None or nan, and mark unlabelled rows by it."
+            "rows in y by that label; if it is one of your classes, set unlabeled to another "
+            "label, or to None or nan, and mark unlabelled rows by it."
         )
     return classes, codes
 

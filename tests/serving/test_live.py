@@ -1,4 +1,4 @@
-"""A model in service: what it is made of, what it explains, and what may go on beside it."""
+"""Services: the models that they accept, explanations, and use of the model outside of them."""
 
 import threading
 
@@ -23,15 +23,15 @@ def row(i):
     return X[[i]].indices, X[[i]].data
 
 
-def served(model, y=Y, **more):
+def trained_service(model, y=Y, **options):
     """A service that has learnt all rows."""
-    service = tamis.live(model, n_features=P, **more)
+    service = tamis.live(model, n_features=P, **options)
     for i in range(N):
         service.learn(*row(i), y[i])
     return service
 
 
-# --------------------------------------------------------------------------- what it is made of
+# --------------------------------------------------------------------------- models
 def test_models_that_cannot_be_served():
     for model in (
         tamis.SieveClassifier(),
@@ -47,7 +47,7 @@ def test_models_that_cannot_be_served():
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "said"),
+    ("model", "parameters", "message"),
     [
         (FTRLClassifier(), {}, "FTRLClassifier.*n_features"),
         (FTRLRegressor(), {}, "FTRLRegressor.*n_features"),
@@ -59,12 +59,12 @@ def test_models_that_cannot_be_served():
         (FTRLClassifier().fit(X, Y), {"hash_bits": 5}, "and hash_bits asks for 32"),
     ],
 )
-def test_what_live_refuses(model, given, said):
-    with pytest.raises(ValueError, match=said):
-        tamis.live(model, **given)
+def test_errors_of_live(model, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        tamis.live(model, **parameters)
 
 
-def test_a_row_needs_all_its_parts():
+def test_a_row_needs_values_and_a_target():
     service = tamis.live(FTRLClassifier(), classes=[0, 1], n_features=P)
     for call in (service.learn, service.score, service.predict, service.explain):
         with pytest.raises(TypeError, match="Got indices alone"):
@@ -86,47 +86,54 @@ def test_nothing_learnt_yet():
     assert repr(service) == "live(FTRLClassifier(grow=True))"
 
 
-def test_rows_longer_than_the_room():
-    """The room for a row grows, whatever was prepared for shorter ones."""
+def test_rows_longer_than_the_buffer():
+    """The buffer of a row grows, whatever functions were looked up for shorter ones."""
     wide = sp.random_array((6, 4000), density=0.5, rng=RNG, format="csr")
     service = tamis.live(FTRLClassifier(), classes=[0, 1], n_features=4000)
     model = FTRLClassifier()
     for i in (*range(6), 0, 3):
-        part = wide[[i]] if i % 2 else wide[[i]][:, :].tocsr()
-        service.learn(part.indices.tolist(), part.data.tolist(), i % 2)
-        model.partial_fit(part, [i % 2], classes=[0, 1])
+        sparse_row = wide[[i]] if i % 2 else wide[[i]][:, :].tocsr()
+        service.learn(sparse_row.indices.tolist(), sparse_row.data.tolist(), i % 2)
+        model.partial_fit(sparse_row, [i % 2], classes=[0, 1])
     assert np.array_equal(service.model.coef_, model.coef_)
-    order = RNG.permutation(part.nnz)
+    order = RNG.permutation(sparse_row.nnz)
     with pytest.raises(ValueError, match="comes twice"):
-        service.score(np.r_[part.indices[order], part.indices[5]], np.r_[part.data[order], 1.0])
-    close = service.score(part.indices[order], part.data[order])
-    assert close == pytest.approx(service.score(part.indices, part.data))
+        service.score(
+            np.r_[sparse_row.indices[order], sparse_row.indices[5]],
+            np.r_[sparse_row.data[order], 1.0],
+        )
+    close = service.score(sparse_row.indices[order], sparse_row.data[order])
+    assert close == pytest.approx(service.score(sparse_row.indices, sparse_row.data))
 
 
-# --------------------------------------------------------------------------- what it says
+# --------------------------------------------------------------------------- explanations
 @pytest.mark.parametrize(
     "make",
     [FTRLClassifier, AROWClassifier, OnlineGroupLassoClassifier, tamis.StabilizedSGDClassifier],
 )
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 def test_contributions_are_products_of_weight_and_value(make, y):
-    more = {"feature_groups": np.arange(P) // 4} if make is OnlineGroupLassoClassifier else {}
-    service = served(make(**more), y, classes=np.unique(y))
+    options = {"feature_groups": np.arange(P) // 4} if make is OnlineGroupLassoClassifier else {}
+    service = trained_service(make(**options), y, classes=np.unique(y))
     model = service.model
     for i in (0, 5, 7):
         indices, values = row(i)
-        found = service.explain(indices, values)
+        explanation = service.explain(indices, values)
         several = len(model.classes_) > 2
-        assert found.label == (service.predict(indices, values) if several else model.classes_[1])
-        output = list(model.classes_).index(found.label) if several else 0
-        told = dict(found.contributions)
+        assert explanation.label == (
+            service.predict(indices, values) if several else model.classes_[1]
+        )
+        output = list(model.classes_).index(explanation.label) if several else 0
+        contributions = dict(explanation.contributions)
         for j, x in zip(indices, values, strict=True):
-            assert told[j] == model.coef_[output, j] * x
-        sizes = [abs(share) for _, share in found.contributions]
+            assert contributions[j] == model.coef_[output, j] * x
+        sizes = [abs(contribution) for _, contribution in explanation.contributions]
         assert sizes == sorted(sizes, reverse=True)
-        assert found.intercept == model.intercept_[output]
-        assert found.score == np.atleast_1d(service.score(indices, values))[output]
-        assert found.intercept + sum(told.values()) == pytest.approx(found.score)
+        assert explanation.intercept == model.intercept_[output]
+        assert explanation.score == np.atleast_1d(service.score(indices, values))[output]
+        assert explanation.intercept + sum(contributions.values()) == pytest.approx(
+            explanation.score
+        )
     if several:
         assert service.explain(indices, values, label="c").label == "c"
         with pytest.raises(ValueError, match="label='z' is none of"):
@@ -134,29 +141,29 @@ def test_contributions_are_products_of_weight_and_value(make, y):
 
 
 def test_probabilities():
-    service = served(FTRLClassifier(), THREE, classes=["a", "b", "c"])
+    service = trained_service(FTRLClassifier(), THREE, classes=["a", "b", "c"])
     for i in range(5):
         assert np.array_equal(
             service.predict_proba(*row(i)), service.model.predict_proba(X[[i]])[0]
         )
     with pytest.raises(AttributeError, match="no attribute 'predict_proba'"):
-        served(FTRLClassifier(loss="hinge"), classes=[0, 1]).predict_proba(*row(0))
+        trained_service(FTRLClassifier(loss="hinge"), classes=[0, 1]).predict_proba(*row(0))
     assert type(service.predict(*row(0))) is str
-    assert type(served(FTRLRegressor(), Y * 1.5).predict(*row(0))) is float
+    assert type(trained_service(FTRLRegressor(), Y * 1.5).predict(*row(0))) is float
 
 
-def test_looking_changes_nothing():
-    looked, other = (served(FTRLClassifier(), classes=[0, 1]) for _ in range(2))
+def test_scoring_changes_nothing():
+    scored, other = (trained_service(FTRLClassifier(), classes=[0, 1]) for _ in range(2))
     for i in range(N):
-        looked.score(*row(i)), looked.predict(*row(i))
-        looked.predict_proba(*row(i)), looked.explain(*row(i))
-        for service in (looked, other):
+        scored.score(*row(i)), scored.predict(*row(i))
+        scored.predict_proba(*row(i)), scored.explain(*row(i))
+        for service in (scored, other):
             service.learn(*row(i), Y[i])
-    assert np.array_equal(looked.model.coef_, other.model.coef_)
+    assert np.array_equal(scored.model.coef_, other.model.coef_)
 
 
-# --------------------------------------------------------------------------- beside it
-def test_the_model_may_be_trained_and_changed_beside_it():
+# --------------------------------------------------------------------------- outside of it
+def test_the_model_may_be_trained_and_changed_outside_of_it():
     service = tamis.live(FTRLClassifier(random_state=0), classes=[0, 1], n_features=P)
     model = FTRLClassifier(random_state=0)
     for i in range(N):

@@ -17,8 +17,8 @@ def some_rows(n=60):
     """Mappings of a few words each, and their targets."""
     rows = []
     for _ in range(n):
-        some = RNG.choice(len(WORDS), RNG.integers(1, 9), replace=False)
-        rows.append({WORDS[k]: float(RNG.normal()) for k in some})
+        chosen = RNG.choice(len(WORDS), RNG.integers(1, 9), replace=False)
+        rows.append({WORDS[k]: float(RNG.normal()) for k in chosen})
     return rows, RNG.integers(0, 2, n)
 
 
@@ -27,13 +27,13 @@ ROWS, Y = some_rows()
 
 def as_vowpal(row, y):
     """A line of Vowpal Wabbit's text."""
-    plain = " ".join(f"{name}:{value!r}" for name, value in row.items() if "^" not in name)
+    unnamed = " ".join(f"{name}:{value!r}" for name, value in row.items() if "^" not in name)
     spaces = "".join(
         f" |{name.partition('^')[0]} {name.partition('^')[2]}:{value!r}"
         for name, value in row.items()
         if "^" in name
     )
-    return f"{y} | {plain}{spaces}\n"
+    return f"{y} | {unnamed}{spaces}\n"
 
 
 @pytest.mark.parametrize("bits", [3, 18], ids=["collisions", "wide"])
@@ -53,8 +53,8 @@ def test_hashed_names_are_those_of_a_file(tmp_path, bits):
     if bits == 18:
         assert np.array_equal(service.model.coef_, model.coef_)
     trained = tamis.train(FTRLClassifier(), tamis.open_rows(path, hash_bits=bits), progress=False)
-    again = tamis.live(trained)  # it knows by itself how its columns came about
-    assert again.score(ROWS[0]) == trained.decision_function(X[[0]])[0]
+    restored = tamis.live(trained)  # it knows by itself how its columns came about
+    assert restored.score(ROWS[0]) == trained.decision_function(X[[0]])[0]
 
 
 def test_a_list_of_names_grows():
@@ -104,16 +104,16 @@ def test_fields_of_a_table(tmp_path, options):
     X = next(iter(tamis.open_rows(table, schema=model.reading_))).X
     service = tamis.live(model)
     for i, (a, b, c, y) in enumerate(rows):
-        found = service.score({"size": a, "colour": b, "legs": c, "y": y, "unknown": 1.0})
-        assert found == model.predict(X[[i]])[0]
+        score = service.score({"size": a, "colour": b, "legs": c, "y": y, "unknown": 1.0})
+        assert score == model.predict(X[[i]])[0]
     names = [name for name, _ in service.explain({"size": 1.5, "colour": "red"}).contributions]
     assert sorted(names) == ["colour=red", "size"]
     if options.get("missing"):
         service.learn({"colour": None}, 50.0)
         assert service.score({"colour": None}) > service.score({})
         assert service.explain({"colour": None}).contributions[0][0] == "colour=missing"
-        place = list(service._served.naming.layout.names()).index("colour=missing")
-        assert model.coef_[place] != 0.0
+        column = list(service._served_model.naming.layout.names()).index("colour=missing")
+        assert model.coef_[column] != 0.0
     else:
         with pytest.raises(ValueError, match="the field 'size' is None"):
             service.score({"size": None})
@@ -167,11 +167,11 @@ def test_a_list_of_names_is_saved_and_follows_the_model(tmp_path):
     for row, y in zip(ROWS, Y, strict=True):
         service.learn(row, y)
         service.save(tmp_path / "names.tamis")
-    again = tamis.live(tamis.load(tmp_path / "names.tamis"))
-    for one in (service, again):
+    restored = tamis.live(tamis.load(tmp_path / "names.tamis"))
+    for one in (service, restored):
         one.learn({"w1": 1.0, "fresh": 2.0}, 1)
-    assert again.model.feature_names_in_.tolist() == service.model.feature_names_in_.tolist()
-    assert np.array_equal(again.model.coef_, service.model.coef_)
+    assert restored.model.feature_names_in_.tolist() == service.model.feature_names_in_.tolist()
+    assert np.array_equal(restored.model.coef_, service.model.coef_)
     service.model.fit(pd.DataFrame({"fresh": [1.0, -1.0], "old": [0.0, 1.0]}), [1, 0])
     assert service.score({"old": 1.0}) == service.score([1], [1.0])
     service.learn({"new": 1.0}, 1)

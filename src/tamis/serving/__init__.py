@@ -1,8 +1,8 @@
-"""A model in service: one row at a time, in microseconds.
+"""Serving of online models: one row at a time, in microseconds.
 
-- `live.py`: `live` and what it returns, which learns, scores and explains rows;
-- `served.py`: the calls on a model, looked up once;
-- `row.py`: the numbers of one row, checked, in arrays that are filled anew for every row;
-- `naming.py`: names into columns: hashed, listed, or the fields of a table;
-- `loop.py`: what of that is compiled.
+- `live.py`: `live` and the service that it returns, which learns, scores and explains rows;
+- `served.py`: a model with the functions that its rows call, looked up once;
+- `row.py`: the buffer of one row, with checks of its numbers;
+- `naming.py`: maps from names to columns: hashes, a list of names, or the fields of a table;
+- `loop.py`: compiled loops.
 """

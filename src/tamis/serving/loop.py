@@ -1,4 +1,4 @@
-"""The compiled part of serving rows: a look at the numbers of one row, and hashes of its names."""
+"""Compiled loops of serving: checks of the numbers of one row, and hashes of its names."""
 
 import numpy as np
 
@@ -6,31 +6,34 @@ from tamis.data.text.words import SEED, hash_span
 from tamis.numerics.hashing import GOLDEN, ONE, mix64
 from tamis.numerics.numba import compiled, helper
 
-# What is wrong with a row: an index out of range, a number too large, an index twice.
-WILD, LARGE, TWICE = -1, -2, -3
-# Rows as they are given; in the order of their columns; and with the values of a column summed.
-GIVEN, SORTED, SUMMED = 0, 1, 2
-EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+# Status of a row that is not loaded: an index out of range, a number too large, an index twice.
+OUT_OF_RANGE, TOO_LARGE, DUPLICATE = -1, -2, -3
+# Order of the entries: unchanged, sorted by column, sorted with the values of equal columns summed.
+UNCHANGED, SORTED, SUMMED = 0, 1, 2
+EMPTY_SLOT = np.uint64(0xFFFFFFFFFFFFFFFF)
 CARET, NUL = np.uint8(94), np.uint8(0)
 
 
 @helper
 def sort_row(columns, values, count):
-    """Put a row into the order of its columns, in place (by Shell's sort)."""
+    """Sort a row by its columns, in place (by Shell's sort)."""
     gap = count // np.uint64(2)
     while gap > np.uint64(0):
         for k in range(gap, count):
-            column, x, at = columns[k], values[k], k
-            while at >= gap and columns[at - gap] > column:
-                columns[at], values[at] = columns[at - gap], values[at - gap]
-                at -= gap
-            columns[at], values[at] = column, x
+            column, x, position = columns[k], values[k], k
+            while position >= gap and columns[position - gap] > column:
+                columns[position], values[position] = (
+                    columns[position - gap],
+                    values[position - gap],
+                )
+                position -= gap
+            columns[position], values[position] = column, x
         gap //= np.uint64(2)
 
 
 @helper
 def sum_row(columns, values, count):
-    """Sum the values of equal columns of a sorted row, in place; return how many are left."""
+    """Sum the values of equal columns of a sorted row, in place; return the number of columns."""
     last = np.uint64(0)
     for k in range(ONE, count):
         if columns[k] == columns[last]:
@@ -42,60 +45,60 @@ def sum_row(columns, values, count):
 
 
 @compiled
-def take_row(given, values, count, order, n_features, limits, data, indices, indptr, seen):
-    """Copy the numbers of a row that count, those of at least `limits[0]` in size, to `data` and
-    `indices`. Return how many they are, or what is wrong.
+def load_row(user_columns, values, count, order, n_features, limits, data, indices, indptr, slots):
+    """Check a row and copy the entries of at least `limits[0]` in absolute value to `data` and
+    `indices`. Return their number, or a negative status.
 
-    `given` are the columns as the user says them; `seen` is a table of a power of two of places,
-    more than there are columns.
+    `user_columns` are the columns that the user passed; `slots` is a hash table, whose size is a
+    power of two above the number of entries.
     """
     count = np.uint64(count)
-    if order != GIVEN:
-        sort_row(given, values, count)
+    if order != UNCHANGED:
+        sort_row(user_columns, values, count)
     if order == SUMMED:
-        count = sum_row(given, values, count)
+        count = sum_row(user_columns, values, count)
     smallest, largest = limits
-    kept, rising = np.uint64(0), True
+    n_kept, increasing = np.uint64(0), True
     for k in range(count):
-        column, x = np.uint64(given[k]), values[k]
+        column, x = np.uint64(user_columns[k]), values[k]
         if column >= n_features:
-            return WILD
+            return OUT_OF_RANGE
         if not abs(x) <= largest:
-            return LARGE
-        rising = rising and (k == 0 or given[k] > given[k - ONE])
+            return TOO_LARGE
+        increasing = increasing and (k == 0 or user_columns[k] > user_columns[k - ONE])
         if abs(x) >= smallest:
-            data[kept], indices[kept] = x, column
-            kept += ONE
-    indptr[1] = kept
-    if not rising:
-        mask = np.uint64(seen.shape[0]) - ONE
-        seen[:] = EMPTY
+            data[n_kept], indices[n_kept] = x, column
+            n_kept += ONE
+    indptr[1] = n_kept
+    if not increasing:
+        mask = np.uint64(slots.shape[0]) - ONE
+        slots[:] = EMPTY_SLOT
         for k in range(count):
-            column = np.uint64(given[k])
-            place = ((column * GOLDEN) >> np.uint64(32)) & mask
-            while seen[place] != EMPTY:
-                if seen[place] == column:
-                    return TWICE
-                place = (place + ONE) & mask
-            seen[place] = column
-    return np.int64(kept)
+            column = np.uint64(user_columns[k])
+            slot = ((column * GOLDEN) >> np.uint64(32)) & mask
+            while slots[slot] != EMPTY_SLOT:
+                if slots[slot] == column:
+                    return DUPLICATE
+                slot = (slot + ONE) & mask
+            slots[slot] = column
+    return np.int64(n_kept)
 
 
 @compiled
 def hash_names(text, mask, columns):
-    """Fill the columns of names that end with a zero byte each, as Vowpal Wabbit's text has them:
-    what stands before a caret is the namespace. Return how many names there are.
+    """Write the columns of names that each end with a zero byte, hashed as in Vowpal Wabbit's text:
+    a caret ends the namespace. Return the number of names.
     """
-    found, most, first = np.uint64(0), np.uint64(columns.shape[0]), np.uint64(0)
-    seed, at_space = SEED, True
+    n_names, max_names, first = np.uint64(0), np.uint64(columns.shape[0]), np.uint64(0)
+    space_hash, before_caret = SEED, True
     for k in range(np.uint64(text.shape[0])):
-        if text[k] == CARET and at_space:
-            seed = hash_span(text, first, k, SEED, False) if k > first else SEED
-            first, at_space = k + ONE, False
+        if text[k] == CARET and before_caret:
+            space_hash = hash_span(text, first, k, SEED, False) if k > first else SEED
+            first, before_caret = k + ONE, False
         elif text[k] == NUL:
-            if found < most:
-                word = mix64(hash_span(text, first, k, SEED, False) ^ seed)
-                columns[found] = np.int64(word & mask)
-            found += ONE
-            first, seed, at_space = k + ONE, SEED, True
-    return found
+            if n_names < max_names:
+                name_hash = mix64(hash_span(text, first, k, SEED, False) ^ space_hash)
+                columns[n_names] = np.int64(name_hash & mask)
+            n_names += ONE
+            first, space_hash, before_caret = k + ONE, SEED, True
+    return n_names

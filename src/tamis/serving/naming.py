@@ -1,7 +1,8 @@
-"""Names into columns: numbers of columns, hashes, a list of names, or the fields of a table.
+"""Namings map names to columns: by the numbers of columns, by hashes, by a list of names, or by the
+fields of a table.
 
-A naming has ``read(mapping, learning)``, which gives the columns and values of a row and the names
-that it would add, and ``take(names, model)``, which adds them once nothing can go wrong any more.
+A naming has ``resolve(mapping, learning)``, which returns the columns and values of a row and the
+names that it would add, and ``add_names(names, model)``, which adds them after all checks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,41 +16,41 @@ from tamis.data.tables.layout import NUMBER, TEXT, WORDS, Column, Layout
 from tamis.data.tables.values import gap_words, is_gap, number_of, word_of
 from tamis.serving.loop import SORTED, SUMMED, hash_names
 
-Read = tuple[list, list, list[str]]
+ResolvedRow = tuple[list, list, list[str]]
 
 
-class Numbers:
-    """No names: the keys are the numbers of columns."""
+class ColumnNumbers:
+    """Naming without names: the keys are the numbers of columns."""
 
-    order = SORTED  # whatever the order of the names
+    order = SORTED  # the result does not depend on the order of the mapping
 
-    def read(self, mapping: Mapping, learning: bool) -> Read:
-        """Columns, values, and no new names."""
+    def resolve(self, mapping: Mapping, learning: bool) -> ResolvedRow:
+        """Return the columns, the values, and no new names."""
         columns = list(mapping)
         bad = next((name for name in columns if isinstance(name, str)), None)
         if bad is not None:
             raise ValueError(
                 f"the columns of this model have no names, so that {bad!r} means nothing. Pass "
-                "hash_bits to live to hash names, or begin a model with grow=True here, or one "
+                "hash_bits to live to hash names, or serve a fresh model with grow=True, or one "
                 "that was fitted to a DataFrame."
             )
         return columns, list(mapping.values()), []
 
-    def take(self, names: list[str], model) -> None:
-        """There are none."""
+    def add_names(self, names: list[str], model) -> None:
+        """Do nothing: there are no names."""
 
-    def said(self, columns: Iterable[int]) -> list:
-        """What columns are called."""
+    def column_names(self, columns: Iterable[int]) -> list:
+        """Return the names of columns."""
         return list(columns)
 
-    def called(self, mapping: Mapping, columns: Iterable[int]) -> list:
-        """What the columns of a mapping's row are called."""
-        return self.said(columns)
+    def row_names(self, mapping: Mapping, columns: Iterable[int]) -> list:
+        """Return the names of the columns of a row."""
+        return self.column_names(columns)
 
 
-class Hashed(Numbers):
-    """Names hashed into a power of two of columns, as `open_rows` does with Vowpal Wabbit's text:
-    ``"space^name"`` is a name in a namespace.
+class HashedNames(ColumnNumbers):
+    """Naming by hashes into a power of two of columns, as `open_rows` does with Vowpal Wabbit's
+    text: ``"space^name"`` is a name in a namespace.
     """
 
     order = SUMMED  # names may share a column
@@ -57,8 +58,8 @@ class Hashed(Numbers):
     def __init__(self, bits: int):
         self.mask = np.uint64((1 << bits) - 1)
 
-    def read(self, mapping: Mapping, learning: bool) -> Read:
-        """Columns, values, and no new names."""
+    def resolve(self, mapping: Mapping, learning: bool) -> ResolvedRow:
+        """Return the columns, the values, and no new names."""
         columns = np.empty(len(mapping), np.int64)
         names: Any = mapping
         try:
@@ -73,58 +74,58 @@ class Hashed(Numbers):
             raise ValueError(f"the name {bad!r} holds a zero byte, which ends names. Remove it.")
         return columns.tolist(), list(mapping.values()), []
 
-    def called(self, mapping: Mapping, columns: Iterable[int]) -> list:
-        """The names of the mapping: a column does not know them."""
+    def row_names(self, mapping: Mapping, columns: Iterable[int]) -> list:
+        """Return the names of the mapping, since a hashed column has no name."""
         return list(mapping)
 
 
-class Vocabulary(Numbers):
-    """A list of names, one a column; it grows where the model does."""
+class Vocabulary(ColumnNumbers):
+    """Naming by a list of names, one for each column; the list grows where the model does."""
 
     def __init__(self, names: Iterable[str], grows: bool):
         self.grows, self.names = grows, np.array([*names], dtype=object)
-        self.places = {name: k for k, name in enumerate(self.names)}
+        self.indices = {name: k for k, name in enumerate(self.names)}
 
-    def read(self, mapping: Mapping, learning: bool) -> Read:
-        """Columns, values, and new names, whose columns are those to the right. Where the model
-        grows, an unknown name weighs nothing.
+    def resolve(self, mapping: Mapping, learning: bool) -> ResolvedRow:
+        """Return the columns, the values, and the new names, whose columns follow the known ones.
+        Where the model grows, unknown names are left out of rows that are not learnt.
         """
         try:
-            return list(map(self.places.__getitem__, mapping)), list(mapping.values()), []
+            return list(map(self.indices.__getitem__, mapping)), list(mapping.values()), []
         except KeyError:
-            new = [name for name in mapping if name not in self.places]
+            new = [name for name in mapping if name not in self.indices]
         if not self.grows:
             raise ValueError(
-                f"{new[0]!r} is none of the {len(self.places)} names that the model knows. Leave "
+                f"{new[0]!r} is none of the {len(self.indices)} names that the model knows. Leave "
                 "it out, or make the model with grow=True to take new names."
             )
         if not learning:
-            return self.read({name: mapping[name] for name in mapping.keys() - new}, False)
+            return self.resolve({name: mapping[name] for name in mapping.keys() - new}, False)
         bad = [name for name in new if not isinstance(name, str)]
         if bad:
             raise TypeError(f"names must be words; got {bad[0]!r}. Write {str(bad[0])!r}.")
-        places = {name: len(self.places) + k for k, name in enumerate(new)}
-        columns = [places[name] if name in places else self.places[name] for name in mapping]
+        indices = {name: len(self.indices) + k for k, name in enumerate(new)}
+        columns = [indices[name] if name in indices else self.indices[name] for name in mapping]
         return columns, list(mapping.values()), new
 
-    def take(self, names: list[str], model) -> None:
-        """Add names. Their array has room for more, so that a name costs no copy of all."""
-        known, total = len(self.places), len(self.places) + len(names)
-        if total > len(self.names):
-            wider = np.empty(2 * total, dtype=object)
-            wider[:known] = self.names[:known]
-            self.names = wider
-        self.names[known:total] = names
-        self.places.update((name, known + k) for k, name in enumerate(names))
-        model.feature_names_in_ = self.names[:total]
+    def add_names(self, names: list[str], model) -> None:
+        """Add names. The array grows by doubling, so that adding a name does not copy all."""
+        n_known, n_total = len(self.indices), len(self.indices) + len(names)
+        if n_total > len(self.names):
+            larger = np.empty(2 * n_total, dtype=object)
+            larger[:n_known] = self.names[:n_known]
+            self.names = larger
+        self.names[n_known:n_total] = names
+        self.indices.update((name, n_known + k) for k, name in enumerate(names))
+        model.feature_names_in_ = self.names[:n_total]
 
-    def said(self, columns: Iterable[int]) -> list:
-        """What columns are called."""
+    def column_names(self, columns: Iterable[int]) -> list:
+        """Return the names of columns."""
         return [self.names[j] for j in columns]
 
 
-class Fields(Numbers):
-    """The fields of a table as `open_rows` lays them out; fields it does not know are left out."""
+class TableFields(ColumnNumbers):
+    """Naming by the fields of a table, encoded as by `open_rows`; unknown fields are left out."""
 
     order = SUMMED  # names may share a column
 
@@ -133,48 +134,48 @@ class Fields(Numbers):
         self.gaps = gap_words(reading["format"])
         self.columns = {column.name: column for column in self.layout.features}
 
-    def read(self, mapping: Mapping, learning: bool) -> Read:
-        """Columns, values, and no new names."""
-        found = list(self._entries(mapping))
-        return [column for _, column, _ in found], [value for *_, value in found], []
+    def resolve(self, mapping: Mapping, learning: bool) -> ResolvedRow:
+        """Return the columns, the values, and no new names."""
+        entries = list(self._entries(mapping))
+        return [column for _, column, _ in entries], [value for *_, value in entries], []
 
-    def called(self, mapping: Mapping, columns: Iterable[int]) -> list:
-        """Fields, and those of words with their word."""
+    def row_names(self, mapping: Mapping, columns: Iterable[int]) -> list:
+        """Return the names of the fields; a category has its value in its name."""
         return [name for name, *_ in self._entries(mapping)]
 
     def _entries(self, mapping: Mapping) -> Iterator[tuple[str, int, Any]]:
-        """Name, column and value of all fields that have a column."""
+        """Yield name, column and value of all fields that have a column."""
         for name, value in mapping.items():
             column = self.columns.get(name)
             if column is None:
                 continue
             if is_gap(value, self.gaps):
-                if (place := self._missing(column)) is not None:
-                    yield f"{name}=missing", place, 1.0
+                if (index := self._missing_indicator(column)) is not None:
+                    yield f"{name}=missing", index, 1.0
             elif column.role == WORDS:
-                if (place := self.layout.place_of(column, word_of(value))) >= 0:
-                    yield f"{name}={value}", place, 1.0
+                if (index := self.layout.place_of(column, word_of(value))) >= 0:
+                    yield f"{name}={value}", index, 1.0
             elif column.role == NUMBER and not column.facts:
                 yield name, self.layout.places[name], _number(name, value)
             else:
-                yield from self._parts(column, value)
+                yield from self._encode(column, value)
 
-    def _parts(self, column: Column, value) -> Iterator[tuple[str, int, Any]]:
-        """Entries of a date, a text or a number that is not as it was in the table."""
+    def _encode(self, column: Column, value) -> Iterator[tuple[str, int, Any]]:
+        """Yield the entries of a date, a text or a transformed number."""
         if column.role == NUMBER and not column.words:
             facts = column.facts
             value = (_number(column.name, value) - facts["centre"]) / facts["spread"]
             yield column.name, self.layout.places[column.name], value
             return
-        part = part_of({column.name: Field(column.name, [value])}, [column])
-        for _, sentence in wrong_words(part, self.layout):
-            raise ValueError(f"the field {column.name!r}: {sentence}")
-        row = self.layout.entries(column, part)
-        for place, number in zip(row.indices.tolist(), row.data.tolist(), strict=True):
-            yield column.name, place, number
+        table = part_of({column.name: Field(column.name, [value])}, [column])
+        for _, message in wrong_words(table, self.layout):
+            raise ValueError(f"the field {column.name!r}: {message}")
+        row = self.layout.entries(column, table)
+        for index, number in zip(row.indices.tolist(), row.data.tolist(), strict=True):
+            yield column.name, index, number
 
-    def _missing(self, column: Column) -> int | None:
-        """The column that says that a field is missing, if there is one."""
+    def _missing_indicator(self, column: Column) -> int | None:
+        """Return the column that indicates that a field is missing, or None."""
         layout, name = self.layout, column.name
         if column.role == TEXT:
             return None
@@ -189,28 +190,28 @@ class Fields(Numbers):
 
 
 def _number(name: str, value: Any) -> float:
-    """The number of a field."""
+    """Return the value of a field as a number."""
     if type(value) is float:
         return value
     number = number_of(value)
     if number is None:
         raise ValueError(
-            f"the field {name!r}: {value!r:.40} is no number. Give a number, as the model was "
-            "trained on."
+            f"the field {name!r}: {value!r:.40} is no number. Pass a number, as in the training "
+            "data."
         )
     return number
 
 
-def naming_of(model, hash_bits: int | None) -> Numbers:
-    """How a model's columns are named: as it was trained, or as the user asks."""
+def make_naming(model, hash_bits: int | None) -> ColumnNumbers:
+    """Return the naming of a model's columns: that of its training, or by `hash_bits`."""
     reading = getattr(model, "reading_", None) or {}
     if hash_bits is not None:
-        return Hashed(hash_bits)
+        return HashedNames(hash_bits)
     if "layout" in reading:
-        return Fields(reading)
+        return TableFields(reading)
     if reading.get("format") == "vw":
-        return Hashed(reading["hash_bits"])
+        return HashedNames(reading["hash_bits"])
     names = vars(model).get("feature_names_in_")
     if names is not None or (model.grow and "_engine" not in vars(model)):
         return Vocabulary(() if names is None else names, model.grow)
-    return Numbers()
+    return ColumnNumbers()

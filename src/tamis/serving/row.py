@@ -1,4 +1,4 @@
-"""The numbers of one row: checked, and in arrays that are filled anew for every row."""
+"""The buffer of one row: arrays that every row fills again, after checks of its numbers."""
 
 import struct
 from collections.abc import Callable
@@ -10,62 +10,70 @@ import numpy as np
 from tamis.base.validation import LARGEST, SMALLEST
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
-from tamis.serving.loop import GIVEN, LARGE, WILD, take_row
+from tamis.serving.loop import OUT_OF_RANGE, TOO_LARGE, UNCHANGED, load_row
 
-ODD = -4  # no numbers, or not as many indices as values
+NOT_NUMERIC = -4  # status of fill: no numbers, or different numbers of indices and values
 LIMITS = (SMALLEST, LARGEST)
-_TAKERS: dict[type, Callable] = {}  # the machine code of `take_row`, by the type of indices
-ROOM = 256  # numbers of the first rows; longer ones make more room
+_COMPILED_LOADERS: dict[type, Callable] = {}  # compiled `load_row`, by the type of indices
+INITIAL_CAPACITY = 256  # entries of a row; longer rows enlarge the buffer
 
 
-class Row:
-    """Room for one row of so many columns, as the loops take it: numbers, target and weight."""
+class RowBuffer:
+    """Arrays of one row for the compiled loops: entries, target and weight."""
 
-    def __init__(self, n_features: int, n_targets: int, room: int = ROOM):
+    def __init__(self, n_features: int, n_targets: int, capacity: int = INITIAL_CAPACITY):
         index: Any = np.uint32 if n_features < 2**32 else np.uint64
-        self.room, self.n_features = room, n_features
-        self.given, self.values = np.zeros(room, np.int64), np.zeros(room)
-        data, indices, indptr = np.zeros(room), np.zeros(room, index), np.zeros(2, np.uint64)
-        # Views of them, of the types that `partial_fit` hands to the same loops.
+        self.capacity, self.n_features = capacity, n_features
+        self.user_columns, self.values = np.zeros(capacity, np.int64), np.zeros(capacity)
+        data, indices, indptr = (
+            np.zeros(capacity),
+            np.zeros(capacity, index),
+            np.zeros(2, np.uint64),
+        )
+        # Views of the arrays, of the types that `partial_fit` passes to the same loops.
         self.rows = Csr(frozen(data), frozen(indices), frozen(indptr), n_features)
         self.target, self.weight = np.zeros((1, n_targets)), np.ones(1)
         self.coded, self.weights = EncodedTargets(frozen(self.target)), frozen(self.weight)
-        seen = np.zeros(1 << (2 * room - 1).bit_length(), np.uint64)
-        self.ending = (np.uint64(n_features), LIMITS, data, indices, indptr, seen)
-        if index not in _TAKERS:
-            _TAKERS[index] = take_row.prepared(self.given, self.values, 0, GIVEN, *self.ending)
-        self.take_row = _TAKERS[index]
+        slots = np.zeros(1 << (2 * capacity - 1).bit_length(), np.uint64)
+        self.load_args = (np.uint64(n_features), LIMITS, data, indices, indptr, slots)
+        if index not in _COMPILED_LOADERS:
+            _COMPILED_LOADERS[index] = load_row.prepared(
+                self.user_columns, self.values, 0, UNCHANGED, *self.load_args
+            )
+        self.load_row = _COMPILED_LOADERS[index]
 
     def fill(self, indices, values, order: int) -> int:
-        """Take in the numbers of a row, two lists or two arrays of one length; how many count, or
-        below 0 what is wrong.
+        """Load the entries of a row from two lists or two arrays of one length. Return the number
+        of entries that are not negligible, or a negative status.
         """
         count = len(indices)
         if type(indices) is list:
             try:
-                whole, real = _packs(count)
-                whole(self.given, 0, *indices)
-                real(self.values, 0, *values)
+                pack_integers, pack_floats = _array_packers(count)
+                pack_integers(self.user_columns, 0, *indices)
+                pack_floats(self.values, 0, *values)
             except (struct.error, TypeError, ValueError, OverflowError):
-                return ODD
+                return NOT_NUMERIC
         else:
-            self.given[:count], self.values[:count] = indices, values
-        return self.take_row(self.given, self.values, count, order, *self.ending)
+            self.user_columns[:count], self.values[:count] = indices, values
+        return self.load_row(self.user_columns, self.values, count, order, *self.load_args)
 
-    def copy_from(self, other: "Row") -> None:
-        """Take the numbers of another row of as much room."""
-        for mine, held in zip(self.ending[2:5], other.ending[2:5], strict=True):
-            mine[:] = held
+    def copy_from(self, other: "RowBuffer") -> None:
+        """Copy the entries of another buffer of the same capacity."""
+        for target, source in zip(self.load_args[2:5], other.load_args[2:5], strict=True):
+            target[:] = source
 
 
 @cache
-def _packs(count: int) -> tuple[Callable, Callable]:
-    """What writes so many Python numbers into an array: thrice as fast as NumPy."""
+def _array_packers(count: int) -> tuple[Callable, Callable]:
+    """Return functions that write `count` Python integers and floats into an array, three times as
+    fast as NumPy.
+    """
     return struct.Struct(f"{count}q").pack_into, struct.Struct(f"{count}d").pack_into
 
 
-def as_arrays(indices, values) -> tuple[np.ndarray, np.ndarray]:
-    """Indices and values of a row as arrays that go together."""
+def validate_arrays(indices, values) -> tuple[np.ndarray, np.ndarray]:
+    """Return indices and values of a row as arrays of one length, or raise."""
     indices, values = np.asarray(indices), np.asarray(values)
     if (
         indices.ndim == 1
@@ -81,7 +89,7 @@ def as_arrays(indices, values) -> tuple[np.ndarray, np.ndarray]:
         )
     if len(indices) != len(values):
         raise ValueError(
-            f"{len(indices)} indices, but {len(values)} values; a row has a value an index."
+            f"{len(indices)} indices, but {len(values)} values; a row needs one value per index."
         )
     if indices.dtype.kind not in "iu":
         raise TypeError(
@@ -94,29 +102,29 @@ def as_arrays(indices, values) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def refuse(fault: int, indices, values, n_features: int, way: str) -> NoReturn:
-    """Raise the sentence on a row that was not taken."""
-    if fault == WILD:
+def raise_row_error(status: int, indices, values, n_features: int, advice: str) -> NoReturn:
+    """Raise the error of a row with a negative status."""
+    if status == OUT_OF_RANGE:
         bad = next(j for j in indices.tolist() if not 0 <= j < n_features)
-        raise ValueError(f"index {bad} is outside 0..{n_features - 1}. {way}")
-    if fault == LARGE:
+        raise ValueError(f"index {bad} is outside 0..{n_features - 1}. {advice}")
+    if status == TOO_LARGE:
         _refuse_value(indices, np.asarray(values, dtype=float))
-    listed = indices.tolist()
-    bad = next(j for k, j in enumerate(listed) if j in listed[:k])
+    columns = indices.tolist()
+    bad = next(j for k, j in enumerate(columns) if j in columns[:k])
     raise ValueError(
-        f"index {bad} comes twice in one row. Give it once, with the sum of its values."
+        f"index {bad} comes twice in one row. Pass it once, with the sum of its values."
     )
 
 
 def _refuse_value(indices, values) -> NoReturn:
-    """Raise the sentence on a number that is not finite, or too large."""
-    at = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
-    if not np.isfinite(values[at]):
+    """Raise the error of a number that is not finite, or too large."""
+    position = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
+    if not np.isfinite(values[position]):
         raise ValueError(
-            f"the value of index {indices[at]} is {values[at]}; values must be finite. Leave the "
-            "index out, or give it a number."
+            f"the value of index {indices[position]} is {values[position]}; values must be finite. "
+            "Leave the index out, or pass a number."
         )
     raise ValueError(
-        f"the value of index {indices[at]} is {values[at]:g}; numbers larger in size than "
+        f"the value of index {indices[position]} is {values[position]:g}; absolute values above "
         f"{LARGEST:g} are refused. Divide the values of that column by a constant."
     )

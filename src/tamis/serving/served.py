@@ -1,6 +1,6 @@
-"""What serves the rows of a model: what every call needs is looked up once.
+"""A served model: what every call needs is looked up once.
 
-Nothing here knows threads: `tamis.serving.live` lets one in at a time.
+Nothing here is thread-safe: `tamis.serving.live` lets one call in at a time.
 """
 
 from typing import Any, NoReturn
@@ -12,212 +12,227 @@ from sklearn.exceptions import NotFittedError
 
 from tamis.base.validation import LARGEST, SMALLEST, take_weights
 from tamis.numerics.csr import Csr, frozen
-from tamis.serving.loop import GIVEN, WILD
-from tamis.serving.naming import naming_of
-from tamis.serving.row import ODD, ROOM, Row, as_arrays, refuse
+from tamis.serving.loop import OUT_OF_RANGE, UNCHANGED
+from tamis.serving.naming import make_naming
+from tamis.serving.row import (
+    INITIAL_CAPACITY,
+    NOT_NUMERIC,
+    RowBuffer,
+    raise_row_error,
+    validate_arrays,
+)
 
 
-def _unknown(y) -> None:
-    """No number of a target, which `_coded` then looks at."""
+def _no_code(y) -> None:
+    """Return None for every target, so that `_encode_target` checks it."""
 
 
-class Served:
-    """A model, and the calls on the one row that is at hand."""
+class ServedModel:
+    """A model with a buffer for one row, and the functions that learn and score this row."""
 
     def __init__(self, model, classes, n_features: int | None, hash_bits: int | None):
-        self.model, self.classes, self.room = model, classes, ROOM
-        self.hash_bits, self.naming = hash_bits, naming_of(model, hash_bits)
-        self.engine: Any = None  # whose calls were looked up, with its terms
+        self.model, self.classes, self.capacity = model, classes, INITIAL_CAPACITY
+        self.hash_bits, self.naming = hash_bits, make_naming(model, hash_bits)
+        # The engine and the terms that the functions were looked up for.
+        self.engine: Any = None
         self.terms: Any = None
         if "_engine" in vars(model):
-            self._open(model.n_features_in_)
+            self._set_columns(model.n_features_in_)
         elif n_features is not None:
-            self._begin(n_features, 0.0 if classes is None else np.unique(classes)[0])
+            self._start_model(n_features, 0.0 if classes is None else np.unique(classes)[0])
 
     # ------------------------------------------------------------------ the model
-    def _begin(self, n_features: int, y) -> None:
-        """Begin a fresh model by a row of weight 0, which is nothing to it."""
-        named = {} if self.classes is None else {"classes": self.classes}
+    def _start_model(self, n_features: int, y) -> None:
+        """Start a fresh model by a row of weight 0, which changes nothing else."""
+        options = {} if self.classes is None else {"classes": self.classes}
         rows = sp.csr_array((1, n_features))
-        self.model.partial_fit(rows, np.asarray([y]), sample_weight=np.zeros(1), **named)
-        self._open(n_features)
+        self.model.partial_fit(rows, np.asarray([y]), sample_weight=np.zeros(1), **options)
+        self._set_columns(n_features)
 
-    def _open(self, n_features: int) -> None:
-        """Take the parameters as they stand, and so many columns."""
+    def _set_columns(self, n_features: int) -> None:
+        """Read the parameters of the model and set its number of columns."""
         self.options = self.model._opened(n_features)
         self.model.n_features_in_ = n_features
-        self._prepare()
+        self._look_up_calls()
 
-    def _prepare(self) -> None:
-        """Look up what calls need, of the engine as it stands."""
+    def _look_up_calls(self) -> None:
+        """Make the row buffer and look up the functions of the current engine."""
         model = self.model
         engine, targets = model._engine, model._targets
         n_targets = 1 if getattr(targets, "excluding", False) else targets.outputs
-        self.row = row = Row(engine.features, n_targets, self.room)
+        self.row = row = RowBuffer(engine.features, n_targets, self.capacity)
         if hasattr(engine, "row_calls"):
             self.learn_row, self.score_row = engine.row_calls(row.rows, row.coded, row.weights)
         else:  # as `partial_fit` does
-            given = (self.options, row.rows, row.coded, row.weights)
-            self.learn_row = lambda: model._learn(*given)
+            args = (self.options, row.rows, row.coded, row.weights)
+            self.learn_row = lambda: model._learn(*args)
             self.score_row = lambda: engine.score(row.rows)
         self.engine, self.terms = engine, vars(engine).get("terms")
+<<<<<<< HEAD
         self.quick, self.weighs = targets.quick(), getattr(model, "class_weight", None) is not None
         self.classifies = is_classifier(model)
         if not self.classifies and hasattr(model._row_loss(), "accepts"):
             self.quick = _unknown  # `_coded` refuses what the loss does not take
+=======
+        self.target_code = targets.quick()
+        self.has_class_weight = getattr(model, "class_weight", None) is not None
+        if not is_classifier(model) and hasattr(model._row_loss(), "accepts"):
+            # `_encode_target` raises for targets that the loss does not accept.
+            self.target_code = _no_code
+>>>>>>> a36b05697f4b852ca196204f58a1e081faed61a8
 
-    def _check(self) -> None:
-        """Look up anew what others have changed since, who trained the model themselves."""
+    def _refresh(self) -> None:
+        """Look up the functions again where the model was trained outside of this service."""
         engine = vars(self.model).get("_engine")
         if engine is None:
             raise NotFittedError(
-                f"This {type(self.model).__name__} has learnt nothing yet, and nobody said how "
-                "many columns it has. Learn a row first, or pass n_features to live."
+                f"This {type(self.model).__name__} has learnt nothing yet, and its number of "
+                "columns is unknown. Learn a row first, or pass n_features to live."
             )
         if engine is not self.engine:
-            self.naming = naming_of(self.model, self.hash_bits)
+            self.naming = make_naming(self.model, self.hash_bits)
         if engine is not self.engine or vars(engine).get("terms") is not self.terms:
-            self._open(engine.features)
+            self._set_columns(engine.features)
 
     # ------------------------------------------------------------------ learning
     def learn(self, row, values, y, weight: float) -> None:
-        """Learn one row: check, make room, learn, look. What is refused has changed nothing."""
-        model, order = self.model, GIVEN
-        begun, new = "_engine" in vars(model), list[str]()
-        if begun:
-            self._check()
+        """Learn one row. All checks come before the first change."""
+        model, order = self.model, UNCHANGED
+        is_started, new_names = "_engine" in vars(model), list[str]()
+        if is_started:
+            self._refresh()
         if weight != 1.0 and not (type(weight) is float and SMALLEST <= weight <= LARGEST):
             weight = float(take_weights(np.array([weight], dtype=float), 1)[0])
         if values is None:
-            (row, values, new), order = self.naming.read(row, True), self.naming.order
-        if not begun:
-            self._grow(row, values, new, order, y)
-            new = []
-        kept = self._fill(row, values, order)
-        if new or (kept == WILD and model.grow):
-            self._grow(row, values, new, order, y)
-            self._fill(row, values, order)
-        elif kept < 0:
-            self._refuse(kept, row, values)
-        self._code(y)
-        if weight == 1.0 and not self.weighs:
+            (row, values, new_names), order = self.naming.resolve(row, True), self.naming.order
+        if not is_started:
+            self._add_columns(row, values, new_names, order, y)
+            new_names = []
+        status = self._load_row(row, values, order)
+        if new_names or (status == OUT_OF_RANGE and model.grow):
+            self._add_columns(row, values, new_names, order, y)
+            self._load_row(row, values, order)
+        elif status < 0:
+            self._raise_row_error(status, row, values)
+        self._set_target(y)
+        if weight == 1.0 and not self.has_class_weight:
             self.row.weight[0] = 1.0
         else:
-            given = (model._targets, self.row.target, np.array([weight]))
-            targets, weights = model._weigh(*given, whole=False, grow=model.grow)
+            args = (model._targets, self.row.target, np.array([weight]))
+            targets, weights = model._weigh(*args, whole=False, grow=model.grow)
             self.row.weight[0], model._targets = weights[0], targets
-        before = self.engine.steps
+        n_steps = self.engine.steps
         model.n_iter_ = 1
         self.learn_row()
-        model._look(before)
+        model._look(n_steps)
 
-    def _grow(self, row, values, new: list[str], order: int, y) -> None:
-        """Begin the model, or make room for new columns, once the row is known to be sound."""
-        model, known = self.model, vars(self.model).get("n_features_in_", 0)
-        indices, values = as_arrays(row, values)
-        width = max(known, int(indices.max(initial=-1)) + 1)
-        if width == 0:
+    def _add_columns(self, row, values, new_names: list[str], order: int, y) -> None:
+        """Start the model, or add new columns, after all checks of the row."""
+        model, n_known = self.model, vars(self.model).get("n_features_in_", 0)
+        indices, values = validate_arrays(row, values)
+        n_columns = max(n_known, int(indices.max(initial=-1)) + 1)
+        if n_columns == 0:
             raise ValueError(
                 "the first row of a growing model holds no column. Begin with one that does, or "
                 "pass n_features to live."
             )
-        if not new and "feature_names_in_" in vars(model):
+        if not new_names and "feature_names_in_" in vars(model):
             raise ValueError(
-                f"index {width - 1} is a new column without a name, and the others have names. "
-                "Give new columns by their names, in a mapping."
+                f"index {n_columns - 1} is a new column without a name, and the others have names. "
+                "Pass new columns by their names, in a mapping."
             )
-        if new and width - len(new) != known:
+        if new_names and n_columns - len(new_names) != n_known:
             raise ValueError(
-                f"{new[0]!r} is a name, and the columns of this model have none. Give all columns "
-                "as indices, or begin the model with names."
+                f"{new_names[0]!r} is a name, and the columns of this model have none. Pass all "
+                "columns as indices, or begin the model with names."
             )
-        fault = Row(width, 1, len(indices)).fill(indices, values, order)
-        if fault < 0:
-            refuse(fault, indices, values, width, "Indices count from 0.")
-        if known:
-            self._coded(y)
-            self._open(width)
+        status = RowBuffer(n_columns, 1, len(indices)).fill(indices, values, order)
+        if status < 0:
+            raise_row_error(status, indices, values, n_columns, "Indices count from 0.")
+        if n_known:
+            self._encode_target(y)
+            self._set_columns(n_columns)
         else:
-            self._begin(width, y)
-        if new:
-            self.naming.take(new, model)
+            self._start_model(n_columns, y)
+        if new_names:
+            self.naming.add_names(new_names, model)
 
-    def _code(self, y) -> None:
-        """Put the target into the row; a growing model makes room for a new class."""
+    def _set_target(self, y) -> None:
+        """Write the target into the row buffer; a growing model adds an output for a new class."""
         try:
-            number = self.quick(y)
-        except TypeError:  # what is no key of a table
-            number = None
-        if number is not None:
-            self.row.target[0, 0] = number
+            code = self.target_code(y)
+        except TypeError:  # not hashable
+            code = None
+        if code is not None:
+            self.row.target[0, 0] = code
             return
-        targets, columns = self._coded(y)
+        targets, columns = self._encode_target(y)
         if targets is not self.model._targets:
-            held = self.row
+            loaded_row = self.row
             self.model._prepare(self.options, targets, self.engine.features, True)
-            self._prepare()
-            self.row.copy_from(held)
+            self._look_up_calls()
+            self.row.copy_from(loaded_row)
         self.row.target[:] = columns
 
-    def _coded(self, y) -> tuple[Any, np.ndarray]:
-        """Targets that know y, and its columns, as `partial_fit` finds them."""
+    def _encode_target(self, y) -> tuple[Any, np.ndarray]:
+        """Return the targets with the class of y, and its target columns, as in `partial_fit`."""
         model, rows = self.model, np.asarray([y])
         model._spans(rows, 1, True)
-        known = {"known": model._targets, "whole": False, "grow": model.grow}
-        targets, coded = model._code(rows, 1, **known)
+        targets, coded = model._code(rows, 1, known=model._targets, whole=False, grow=model.grow)
         return targets, coded.columns
 
     # ------------------------------------------------------------------ numbers
-    def _fill(self, indices, values, order: int) -> int:
-        """Put numbers into the row; how many count, or below 0 what is wrong."""
+    def _load_row(self, indices, values, order: int) -> int:
+        """Load the entries into the row buffer; return their number, or a negative status."""
         if type(indices) is not list or type(values) is not list:
-            indices, values = as_arrays(indices, values)
-        if len(indices) > self.room:
-            self.room = 2 * len(indices)
-            self._prepare()
-        kept = self.row.fill(indices, values, order)
-        if kept == ODD:
-            kept = self.row.fill(*as_arrays(indices, values), order)
-        return kept
+            indices, values = validate_arrays(indices, values)
+        if len(indices) > self.capacity:
+            self.capacity = 2 * len(indices)
+            self._look_up_calls()
+        status = self.row.fill(indices, values, order)
+        if status == NOT_NUMERIC:
+            status = self.row.fill(*validate_arrays(indices, values), order)
+        return status
 
-    def _refuse(self, fault: int, indices, values) -> NoReturn:
-        way = "Give columns of the model, or serve one with grow=True (or a larger n_features)."
-        refuse(fault, *as_arrays(indices, values), self.row.n_features, way)
+    def _raise_row_error(self, status: int, indices, values) -> NoReturn:
+        advice = "Give columns of the model, or serve one with grow=True (or a larger n_features)."
+        arrays = validate_arrays(indices, values)
+        raise_row_error(status, *arrays, self.row.n_features, advice)
 
     def scores(self, row, values) -> np.ndarray:
-        """Scores of a row, (1, outputs), good until the next call; columns that a growing model has
-        not met weigh nothing.
+        """Return the scores of a row, (1, outputs), which the next call overwrites. Columns that a
+        growing model does not know have weight 0.
         """
-        self._check()
-        order = GIVEN
+        self._refresh()
+        order = UNCHANGED
         if values is None:
-            (row, values, _), order = self.naming.read(row, False), self.naming.order
-        kept = self._fill(row, values, order)
-        if kept == WILD and self.model.grow:
-            row, values = as_arrays(row, values)
-            known = row < self.row.n_features
-            row, values = row[known], values[known]
-            kept = self._fill(row, values, order)
-        if kept < 0:
-            self._refuse(kept, row, values)
+            (row, values, _), order = self.naming.resolve(row, False), self.naming.order
+        status = self._load_row(row, values, order)
+        if status == OUT_OF_RANGE and self.model.grow:
+            row, values = validate_arrays(row, values)
+            is_known = row < self.row.n_features
+            row, values = row[is_known], values[is_known]
+            status = self._load_row(row, values, order)
+        if status < 0:
+            self._raise_row_error(status, row, values)
         return self.score_row()
 
-    def shares(self, row, values) -> tuple[list, np.ndarray]:
-        """Names of the columns of a row that the model knows, and what each adds to the scores,
+    def contributions(self, row, values) -> tuple[list, np.ndarray]:
+        """Return the names of the known columns of a row, and what each adds to the scores,
         (columns, outputs).
         """
         if values is None:
-            columns, values, _ = self.naming.read(row, False)
-            names = self.naming.called(row, columns)
+            columns, values, _ = self.naming.resolve(row, False)
+            names = self.naming.row_names(row, columns)
         else:
             columns = row
-            names = self.naming.said(as_arrays(row, values)[0].tolist())
-        indices, numbers = as_arrays(columns, values)
+            names = self.naming.column_names(validate_arrays(row, values)[0].tolist())
+        indices, numbers = validate_arrays(columns, values)
         known = np.flatnonzero(indices < self.row.n_features)
         names, indices, numbers = [names[k] for k in known], indices[known], numbers[known]
         if not hasattr(self.engine, "shares"):
             return names, self.engine.weights()[:, indices].T * numbers[:, None]
-        rows = Csr(  # a row a number
+        rows = Csr(  # one row for each entry
             frozen(numbers.astype(float)),
             frozen(indices.astype(self.row.rows.indices.dtype)),
             frozen(np.arange(len(known) + 1, dtype=np.uint64)),

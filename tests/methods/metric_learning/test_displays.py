@@ -43,21 +43,23 @@ def frame(rows):
 def test_the_surface_shows_the_rule(model):
     display = MetricSurfaceDisplay.from_estimator(model, frame(X), Y, resolution=7)
     assert sorted(display.names) == ["c", "f"]
-    asked = np.tile(np.median(X, axis=0), (49, 1))
+    queries = np.tile(np.median(X, axis=0), (49, 1))
     pair = ["abcdefghi".index(name) for name in display.names]
-    asked[:, pair] = np.column_stack([part.ravel() for part in np.meshgrid(*display.grid)])
+    queries[:, pair] = np.column_stack([part.ravel() for part in np.meshgrid(*display.grid)])
     margin = SDistClassifier(
         rule="margin", max_order=2, max_iter=150, refresh_every=0, random_state=0
     ).fit(frame(X), Y)
     assert display.surface.ravel() == pytest.approx(
-        margin.decision_function(frame(asked)), rel=1e-6
+        margin.decision_function(frame(queries)), rel=1e-6
     )
     assert display.ax_.get_xlabel() == display.names[0]
     classes = np.digitize(X[:, 0], (-0.5, 0.5))
     three = SDist(max_iter=50, random_state=0).fit(X, classes)
-    shown = MetricSurfaceDisplay.from_estimator(three, X, classes, resolution=5, columns=(0, 1))
-    assert set(np.unique(shown.surface)) <= {0.0, 1.0, 2.0}
-    assert shown.names == ["x0", "x1"]
+    three_display = MetricSurfaceDisplay.from_estimator(
+        three, X, classes, resolution=5, columns=(0, 1)
+    )
+    assert set(np.unique(three_display.surface)) <= {0.0, 1.0, 2.0}
+    assert three_display.names == ["x0", "x1"]
 
 
 def test_the_histogram_is_of_the_first_component(model):
@@ -93,12 +95,12 @@ def test_given_axes_are_used_and_others_refused(model):
     _, ax = plt.subplots()
     for display in (MetricHistogramDisplay, MetricSurfaceDisplay):
         assert display.from_estimator(model, frame(X), Y, ax=ax).ax_ is ax
-    plain = LogisticRegression().fit(X, Y)
+    logistic = LogisticRegression().fit(X, Y)
     for make in (
-        lambda: MetricSurfaceDisplay.from_estimator(plain, X, Y),
-        lambda: MetricHistogramDisplay.from_estimator(plain, X, Y),
-        lambda: MetricStepsDisplay.from_estimator(plain),
-        lambda: InteractionDisplay.from_estimator(plain),
+        lambda: MetricSurfaceDisplay.from_estimator(logistic, X, Y),
+        lambda: MetricHistogramDisplay.from_estimator(logistic, X, Y),
+        lambda: MetricStepsDisplay.from_estimator(logistic),
+        lambda: InteractionDisplay.from_estimator(logistic),
     ):
         with pytest.raises(TypeError, match="LogisticRegression does not have"):
             make()

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tamis import SDist, SDistClassifier
 from tamis.methods.metric_learning.boosting import Boost
-from tamis.methods.metric_learning.edges import margins_of
+from tamis.methods.metric_learning.edges import compute_margins
 from tamis.methods.metric_learning.rules import Rules
 from tamis.solvers.neighbors import class_edges
 
@@ -64,10 +64,10 @@ def test_distances_of_the_transform_are_those_of_the_metric(squared, xor):
     terms = np.column_stack([standard[:, list(term)].prod(axis=1) for term in squared.terms_])
     products = np.array([len(term) > 1 for term in squared.terms_])
     terms[:, products] /= terms[:, products].std(axis=0)
-    apart = terms[0] - terms[1:30]
-    wanted = np.einsum("ij,jk,ik->i", apart, squared.metric_.toarray(), apart)
+    differences = terms[0] - terms[1:30]
+    expected = np.einsum("ij,jk,ik->i", differences, squared.metric_.toarray(), differences)
     Z = squared.transform(X)
-    assert ((Z[0] - Z[1:30]) ** 2).sum(axis=1) == pytest.approx(wanted, rel=1e-8)
+    assert ((Z[0] - Z[1:30]) ** 2).sum(axis=1) == pytest.approx(expected, rel=1e-8)
 
 
 def test_importances_and_names(squared, xor):
@@ -82,8 +82,8 @@ def test_importances_and_names(squared, xor):
     ]
     shares = dict(zip(squared.terms_, (squared.components_**2).sum(axis=0), strict=True))
     total = sum(shares.values())
-    wanted = sum(share * term.count(0) / len(term) for term, share in shares.items()) / total
-    assert squared.feature_importances_[0] == pytest.approx(wanted)
+    expected = sum(share * term.count(0) / len(term) for term, share in shares.items()) / total
+    assert squared.feature_importances_[0] == pytest.approx(expected)
     assert np.array_equal(squared.support_, np.flatnonzero(squared.feature_importances_))
 
 
@@ -107,28 +107,28 @@ def test_the_loss_never_rises_without_refreshes(xor, learning_rate, subsample):
 
 
 def test_margins_after_a_refresh_are_those_from_scratch(xor, monkeypatch):
-    seen = []
-    plain = Boost.find_neighbours
+    margin_pairs = []
+    original = Boost.find_neighbours
 
     def spy(self):
-        plain(self)
+        original(self)
         if self.steps:
             Z = self.points()
             edges = class_edges(Z, self.codes, 3)
-            seen.append((self.margins, margins_of(edges, Z)))
+            margin_pairs.append((self.margins, compute_margins(edges, Z)))
 
     monkeypatch.setattr(Boost, "find_neighbours", spy)
     SDist(max_iter=100, refresh_every=25, cardinality=2, random_state=0).fit(*xor)
-    assert len(seen) >= 2
-    for found, wanted in seen:
-        assert found == pytest.approx(wanted, abs=1e-10)
+    assert len(margin_pairs) >= 2
+    for margins, expected in margin_pairs:
+        assert margins == pytest.approx(expected, abs=1e-10)
 
 
 def test_refreshes_wait_for_ten_steps(xor, monkeypatch):
     counts = []
-    plain = Boost.find_neighbours
+    original = Boost.find_neighbours
     monkeypatch.setattr(
-        Boost, "find_neighbours", lambda self: (counts.append(len(self.steps)), plain(self))
+        Boost, "find_neighbours", lambda self: (counts.append(len(self.steps)), original(self))
     )
     SDist(max_iter=40, refresh_every=2, random_state=0).fit(*xor)
     assert counts[0] == 0
@@ -146,12 +146,12 @@ def test_columns_signs_rows_and_labels_do_not_matter(xor):
     def distances(Z):
         return ((Z[:40, None] - Z[None, :40]) ** 2).sum(axis=2)
 
-    wanted = distances(Z)
-    for given, targets in ((X[:, order], y), (X * signs, y), (X, 1 - y), (X * 3.0 + 2.0, y)):
-        model = SDist(**PLAIN).fit(given, targets)
-        assert distances(model.transform(given)) == pytest.approx(wanted, rel=1e-8, abs=1e-10)
+    expected = distances(Z)
+    for data, targets in ((X[:, order], y), (X * signs, y), (X, 1 - y), (X * 3.0 + 2.0, y)):
+        model = SDist(**PLAIN).fit(data, targets)
+        assert distances(model.transform(data)) == pytest.approx(expected, rel=1e-8, abs=1e-10)
     model = SDist(**PLAIN).fit(X[rows], y[rows])
-    assert distances(model.transform(X)) == pytest.approx(wanted, rel=1e-8, abs=1e-10)
+    assert distances(model.transform(X)) == pytest.approx(expected, rel=1e-8, abs=1e-10)
 
 
 def test_the_order_of_rows_does_not_matter_with_bags_either(xor):
@@ -184,13 +184,13 @@ def test_sparse_input_equals_dense(max_order):
 def test_many_columns_go_through_the_operator(monkeypatch, xor):
     X, y = xor
     # One start, as for many columns.
-    monkeypatch.setattr("tamis.methods.metric_learning.sparse_eigen.SMALL", 0)
-    wanted = SDist(**PLAIN).fit(X, y)
-    monkeypatch.setattr("tamis.methods.metric_learning.boosting.EXPLICIT", 5)
+    monkeypatch.setattr("tamis.methods.metric_learning.sparse_eigen.MAX_TWO_START_COLUMNS", 0)
+    expected = SDist(**PLAIN).fit(X, y)
+    monkeypatch.setattr("tamis.methods.metric_learning.boosting.MAX_EXPLICIT_COLUMNS", 5)
     for form in (X, sp.csr_array(X)):
         model = SDist(**PLAIN).fit(form, y)
-        assert model.terms_ == wanted.terms_
-        assert model.components_ == pytest.approx(wanted.components_, rel=1e-4, abs=1e-5)
+        assert model.terms_ == expected.terms_
+        assert model.components_ == pytest.approx(expected.components_, rel=1e-4, abs=1e-5)
     products = SDist(**{**PLAIN, "max_order": 2}).fit(sp.csr_array(X), y)
     assert max(len(term) for term in products.terms_) == 2
 
@@ -240,14 +240,14 @@ def test_rules_equal_their_definitions():
     y = np.array(["no", "yes"])[codes]
     model = SDistClassifier(max_iter=80, rule="knn", random_state=0).fit(X, y)
     Z = model.transform(X)
-    peer = KNeighborsClassifier(3).fit(Z, y)
+    reference = KNeighborsClassifier(3).fit(Z, y)
     new = np.random.default_rng(1).normal(size=(50, 5))
-    assert np.array_equal(model.predict(new), peer.predict(model.transform(new)))
-    assert model.predict_proba(new) == pytest.approx(peer.predict_proba(model.transform(new)))
+    assert np.array_equal(model.predict(new), reference.predict(model.transform(new)))
+    assert model.predict_proba(new) == pytest.approx(reference.predict_proba(model.transform(new)))
     margin = SDistClassifier(max_iter=80, rule="margin", random_state=0).fit(X, y)
-    asked = margin.transform(new)
+    queries = margin.transform(new)
     distance = [
-        np.sort(((asked[:, None] - Z[codes == c]) ** 2).sum(axis=2), axis=1)[:, :3].mean(axis=1)
+        np.sort(((queries[:, None] - Z[codes == c]) ** 2).sum(axis=2), axis=1)[:, :3].mean(axis=1)
         for c in (0, 1)
     ]
     score = distance[0] - distance[1]
@@ -282,7 +282,7 @@ def test_several_classes(rule, opp_per_class):
 # --------------------------------------------------------------------------- stopping, screening
 def test_the_complexity_price_shortens(xor):
     long, short = (
-        SDist(max_iter=100, complexity=price, random_state=0).fit(*xor) for price in (0.0, 1e4)
+        SDist(max_iter=100, complexity=penalty, random_state=0).fit(*xor) for penalty in (0.0, 1e4)
     )
     assert len(short.steps_) == 10 < len(long.steps_)
     costs = [
@@ -310,8 +310,8 @@ def test_screening_keeps_noise_out():
     loose, strict = (SDist(oob_z=z, max_iter=200, random_state=0).fit(X, y) for z in (None, 2.0))
     assert len(strict.support_) < 0.6 * len(loose.support_)
     assert strict.feature_importances_[:2].sum() > loose.feature_importances_[:2].sum()
-    words = {record["status"] for record in strict.history_}
-    assert "screened" in words
+    statuses = {record["status"] for record in strict.history_}
+    assert "screened" in statuses
     assert all(
         record["oob_z"] >= 2.0 for record in strict.history_ if record["status"] == "accepted"
     )
@@ -325,9 +325,9 @@ def test_screening_mends_as_many_columns_as_rows():
     assert model.candidates_.tolist() == [0, 1]
     oracle = KNeighborsClassifier(3).fit(X[:300, :2], y[:300]).score(X[300:, :2], y[300:])
     assert model.score(X[300:], y[300:]) > oracle - 0.05
-    plain = SDistClassifier(screen=None, random_state=0).fit(X[:300], y[:300])
-    assert len(plain.candidates_) == 300
-    assert plain.score(X[300:], y[300:]) < oracle - 0.05
+    original = SDistClassifier(screen=None, random_state=0).fit(X[:300], y[:300])
+    assert len(original.candidates_) == 300
+    assert original.score(X[300:], y[300:]) < oracle - 0.05
 
 
 def test_nothing_to_find_is_said(monkeypatch):
@@ -369,8 +369,8 @@ def test_a_users_path(tmp_path, xor):
     X, y = fixed2("rings", 500, 8, 3)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(8)])
     model = SDistClassifier(max_order=2, max_iter=200, random_state=0).fit(frame[:300], y[:300])
-    plain = make_pipeline(StandardScaler(), KNeighborsClassifier(3)).fit(X[:300], y[:300])
-    assert model.score(frame[300:], y[300:]) > plain.score(X[300:], y[300:]) + 0.05
+    original = make_pipeline(StandardScaler(), KNeighborsClassifier(3)).fit(X[:300], y[:300])
+    assert model.score(frame[300:], y[300:]) > original.score(X[300:], y[300:]) + 0.05
     assert any(name in ("c0^2", "c1^2", "c0", "c1") for name in model.get_term_names()[:3])
     save(model, tmp_path / "model.tamis")
     again = load(tmp_path / "model.tamis")
@@ -390,6 +390,6 @@ def test_threads_do_not_change_the_result(xor):
 
 def test_verbose_shows_a_bar(xor, capsys):
     SDist(max_iter=20, verbose=True, random_state=0).fit(*xor)
-    said = capsys.readouterr()
-    assert said.err
-    assert not said.out
+    captured = capsys.readouterr()
+    assert captured.err
+    assert not captured.out

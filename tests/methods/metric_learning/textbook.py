@@ -7,23 +7,23 @@ import numpy as np
 
 def brute_neighbours(X, codes, k):
     """Own and other neighbours of every row, by all distances."""
-    own, other = [], []
+    same, other = [], []
     for i in range(len(X)):
         distance = ((X - X[i]) ** 2).sum(axis=1)
         distance[i] = np.inf
-        mine = np.flatnonzero((codes == codes[i]) & (np.arange(len(X)) != i))
-        rest = np.flatnonzero(codes != codes[i])
-        own.append(mine[np.argsort(distance[mine], kind="stable")[:k]])
-        other.append(rest[np.argsort(distance[rest], kind="stable")[:k]])
-    return own, other
+        same_rows = np.flatnonzero((codes == codes[i]) & (np.arange(len(X)) != i))
+        other_rows = np.flatnonzero(codes != codes[i])
+        same.append(same_rows[np.argsort(distance[same_rows], kind="stable")[:k]])
+        other.append(other_rows[np.argsort(distance[other_rows], kind="stable")[:k]])
+    return same, other
 
 
-def explicit_form(X, edges, mass):
+def explicit_form(X, edges, row_weights):
     """Sum over rows of mass times (mean over others - mean over own) of outer products."""
     total = np.zeros((X.shape[1], X.shape[1]))
     for i, (near, share) in enumerate(zip(*edges, strict=True)):
         for j, s in zip(near, share, strict=True):
-            total += mass[i] * s * np.outer(X[i] - X[j], X[i] - X[j])
+            total += row_weights[i] * s * np.outer(X[i] - X[j], X[i] - X[j])
     return total
 
 

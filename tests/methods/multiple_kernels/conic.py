@@ -12,50 +12,52 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
 
     The support function of the set is min over lam of lam + sum [s - lam v]_+^2 / (4 lam (1 - v)).
     """
-    count, n, m = len(kernels), len(kernels[0]), len(signs)
+    n_kernels, n, m = len(kernels), len(kernels[0]), len(signs)
     rows = np.arange(m) if rows is None else rows
     to_beta = np.zeros((n, m))
     to_beta[rows, np.arange(m)] = signs
-    size = m + 3 * count + 1  # alpha, forms r, lam, w, z
-    r, lam, w, z = m, m + count, m + count + 1, m + 2 * count + 1
+    size = m + 3 * n_kernels + 1  # alpha, forms r, lam, w, z
+    r, lam, w, z = m, m + n_kernels, m + n_kernels + 1, m + 2 * n_kernels + 1
     cost = np.zeros(size)
     cost[:m], cost[lam] = -linear, 0.5
     if v < 1.0:
         cost[z:] = 0.5
-    blocks, sides, cones = [], [], []
+    blocks, right_sides, cones = [], [], []
 
-    def rows_of(entries, height):
+    def dense_block(entries, height):
         block = np.zeros((height, size))
         for i, j, value in entries:
             block[i, j] = value
         return block
 
     blocks.append(np.r_[signs, np.zeros(size - m)][None, :])
-    sides.append(np.zeros(1))
+    right_sides.append(np.zeros(1))
     cones.append(clarabel.ZeroConeT(1))
     box = np.vstack([np.eye(m, size), -np.eye(m, size)])
-    lower = rows_of(
-        [(q, r + q, 1.0) for q in range(count)]
-        + [(q, lam, -v) for q in range(count)]
-        + [(q, w + q, -1.0) for q in range(count)],
-        count,
+    lower = dense_block(
+        [(q, r + q, 1.0) for q in range(n_kernels)]
+        + [(q, lam, -v) for q in range(n_kernels)]
+        + [(q, w + q, -1.0) for q in range(n_kernels)],
+        n_kernels,
     )
-    nonneg = rows_of([(q, w + q, -1.0) for q in range(count)] + [(count, lam, -1.0)], count + 1)
+    nonneg = dense_block(
+        [(q, w + q, -1.0) for q in range(n_kernels)] + [(n_kernels, lam, -1.0)], n_kernels + 1
+    )
     blocks.append(np.vstack([box, lower, nonneg]))
-    sides.append(np.r_[caps, np.zeros(m + 2 * count + 1)])
-    cones.append(clarabel.NonnegativeConeT(2 * m + 2 * count + 1))
+    right_sides.append(np.r_[caps, np.zeros(m + 2 * n_kernels + 1)])
+    cones.append(clarabel.NonnegativeConeT(2 * m + 2 * n_kernels + 1))
     for q, kernel in enumerate(kernels):
         values, vectors = np.linalg.eigh(kernel)
         root = (vectors * np.sqrt(np.maximum(values, 0.0))).T @ to_beta
         block = np.zeros((n + 2, size))
         block[0, r + q], block[1, r + q], block[2:, :m] = -1.0, -1.0, -2.0 * root
         blocks.append(block)
-        sides.append(np.r_[1.0, -1.0, np.zeros(n)])
+        right_sides.append(np.r_[1.0, -1.0, np.zeros(n)])
         cones.append(clarabel.SecondOrderConeT(n + 2))
         if v < 1.0:
             scale = 4.0 * (1.0 - v)
             blocks.append(
-                rows_of(
+                dense_block(
                     [
                         (0, z + q, -1.0),
                         (0, lam, -scale),
@@ -66,16 +68,16 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
                     3,
                 )
             )
-            sides.append(np.zeros(3))
+            right_sides.append(np.zeros(3))
             cones.append(clarabel.SecondOrderConeT(3))
         else:
-            blocks.append(rows_of([(0, w + q, 1.0)], 1))  # no form above lam
-            sides.append(np.zeros(1))
+            blocks.append(dense_block([(0, w + q, 1.0)], 1))  # no form above lam
+            right_sides.append(np.zeros(1))
             cones.append(clarabel.NonnegativeConeT(1))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     matrix = sp.csc_matrix(np.vstack(blocks))
-    found = clarabel.DefaultSolver(
-        sp.csc_matrix((size, size)), cost, matrix, np.concatenate(sides), cones, settings
+    solution = clarabel.DefaultSolver(
+        sp.csc_matrix((size, size)), cost, matrix, np.concatenate(right_sides), cones, settings
     ).solve()
-    return -found.obj_val
+    return -solution.obj_val

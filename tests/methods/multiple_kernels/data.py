@@ -13,20 +13,20 @@ Y = np.where(np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.3 * RANDOM.normal(size=N) >
 
 
 def gaussian(columns, width):
-    part = X[:, columns]
-    return np.exp(-((part[:, None] - part) ** 2).sum(axis=2) / (2 * width**2))
+    block = X[:, columns]
+    return np.exp(-((block[:, None] - block) ** 2).sum(axis=2) / (2 * width**2))
 
 
 def some_kernels():
     """Seven kernels of unit trace: of all columns, of single ones, linear ones."""
-    made = [
+    kernels = [
         gaussian([0, 1, 2], 1.0),
         gaussian([0, 1, 2], 3.0),
         *(gaussian([j], 0.7) for j in range(D)),
         X @ X.T,
         np.outer(X[:, 0], X[:, 0]),
     ]
-    return [kernel / np.trace(kernel) for kernel in made]
+    return [kernel / np.trace(kernel) for kernel in kernels]
 
 
 def store_of(kernels, **options):

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from tamis import GMKLClassifier
 from tamis.methods.multiple_kernels import fit
 from tamis.methods.multiple_kernels.level.method import (
-    FAILED,
-    STALLED,
-    Cut,
+    MAX_FAILED_MACHINES,
+    STALL_ITERATIONS,
+    CuttingPlane,
     level_method,
     norm_method,
 )
@@ -24,48 +24,48 @@ METHODS = {
 }
 
 
-def machine(slack=0.0, settled=True):
-    """A machine whose forms change from call to call, and that is off by `slack` each time."""
+def machine(svm_gap=0.0, converged=True):
+    """A machine whose forms change from call to call, and that is off by `svm_gap` each time."""
     calls = []
 
     def evaluate(theta, tol):
         calls.append(theta)
         forms = 1.0 + np.random.default_rng(len(calls)).random(3)
-        return Cut(10.0, forms, slack, object(), settled)
+        return CuttingPlane(10.0, forms, svm_gap, object(), converged)
 
     return evaluate, calls
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_machines_that_do_not_converge_end_the_search(method):
-    evaluate, calls = machine(slack=5.0, settled=False)
-    found = method(evaluate)
-    assert len(calls) <= FAILED
-    assert not found.converged
-    assert found.gap > 0.1
+    evaluate, calls = machine(svm_gap=5.0, converged=False)
+    solution = method(evaluate)
+    assert len(calls) <= MAX_FAILED_MACHINES
+    assert not solution.converged
+    assert solution.gap > 0.1
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_bounds_that_stay_apart_end_the_search(method):
-    evaluate, calls = machine(slack=5.0)
-    found = method(evaluate)
-    assert len(calls) <= 2 * STALLED
-    assert not found.converged
-    assert found.gap > 0.1
+    evaluate, calls = machine(svm_gap=5.0)
+    solution = method(evaluate)
+    assert len(calls) <= 2 * STALL_ITERATIONS
+    assert not solution.converged
+    assert solution.gap > 0.1
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_values_that_are_no_numbers_are_an_error(method):
+def test_values_that_are_not_finite_are_an_error(method):
     with pytest.raises(FloatingPointError, match=r"infinite or nan.*Scale"):
-        method(lambda theta, tol: Cut(np.nan, np.ones(3), 0.0, object()))
+        method(lambda theta, tol: CuttingPlane(np.nan, np.ones(3), 0.0, object()))
 
 
-def test_machines_behind_the_probabilities_are_told(monkeypatch):
-    real = fit.solve_svm
+def test_machines_of_probabilities_that_do_not_converge_warn(monkeypatch):
+    original = fit.solve_svm
     monkeypatch.setattr(
         fit,
         "solve_svm",
-        lambda *entries, **options: real(*entries, **options)._replace(converged=False, gap=7.0),
+        lambda *args, **options: original(*args, **options)._replace(converged=False, gap=7.0),
     )
     X = np.random.default_rng(0).normal(size=(60, 3))
     with pytest.warns(ConvergenceWarning, match=r"5 machines .*GMKLClassifier .* 7\. .*C\b"):

@@ -65,13 +65,13 @@ def test_dictionary_counts_and_names():
 
 def test_the_relevant_columns_are_found_and_named():
     model = fitted(GMKLClassifier, rows=X, kernels="auto", l1_ratio=1.0)
-    fresh = RNG.uniform(-1, 1, size=(1000, 4))
-    wanted = (np.sin(4 * fresh[:, 0]) + fresh[:, 1] > 0.0).astype(int)
-    linear = LogisticRegression().fit(X[TRAIN], Y[TRAIN]).score(fresh, wanted)
-    assert model.score(fresh, wanted) > linear + 0.05  # no straight line follows the sine
+    new_rows = RNG.uniform(-1, 1, size=(1000, 4))
+    expected = (np.sin(4 * new_rows[:, 0]) + new_rows[:, 1] > 0.0).astype(int)
+    linear = LogisticRegression().fit(X[TRAIN], Y[TRAIN]).score(new_rows, expected)
+    assert model.score(new_rows, expected) > linear + 0.05  # no straight line follows the sine
     weights = dict(zip(model.kernel_names_, model.kernel_weights_, strict=True))
-    alone = [sum(w for name, w in weights.items() if f"(x{j}," in name) for j in range(4)]
-    assert min(alone[0], alone[1]) > max(alone[2], alone[3])
+    column_weights = [sum(w for name, w in weights.items() if f"(x{j}," in name) for j in range(4)]
+    assert min(column_weights[0], column_weights[1]) > max(column_weights[2], column_weights[3])
     assert set(model.selected_kernels_) == {name for name, w in weights.items() if w > 0}
     frame = pd.DataFrame(X, columns=["age", "height", "dose", "day"])
     named = GMKLClassifier(C=1000.0, tol=1e-2).fit(frame[:100], Y[:100])
@@ -158,10 +158,10 @@ def test_several_classes_share_weights_or_have_their_own():
     for model in (shared, own):
         assert model.decision_function(rows).shape == (150, 3)
         assert model.score(rows[1::2], y[1::2]) > 0.9
-    alone = GMKLClassifier(
+    column_weights = GMKLClassifier(
         kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0
     ).fit(rows[::2], y[::2] == 1)
-    assert own.kernel_weights_[1] == pytest.approx(alone.kernel_weights_, abs=1e-9)
+    assert own.kernel_weights_[1] == pytest.approx(column_weights.kernel_weights_, abs=1e-9)
 
 
 def test_labels_and_targets():
@@ -261,7 +261,7 @@ def test_kernels_without_trace_are_dropped_with_a_word():
         ({"kernels": [lambda a, b: np.full((len(a), len(b)), np.nan)]}, "not finite"),
         (
             {"kernels": kernel_dictionary(np.zeros((1, 9)))},
-            "looks at column 4, but X has 4 columns",
+            "column 4, but X has 4 columns",
         ),
         ({"p": 3, "l1_ratio": 0.5}, "only at l1_ratio=0"),
         ({"l1_ratio": 1.5}, "The 'l1_ratio' parameter"),

@@ -21,7 +21,7 @@ KERNELS = [
 ]
 
 
-def plain(rows, kernel):
+def evaluate_kernel(rows, kernel):
     """A kernel by its formula."""
     Z = rows if kernel.columns is None else rows[:, list(kernel.columns)]
     inner = Z @ Z.T
@@ -31,7 +31,7 @@ def plain(rows, kernel):
     return np.exp(-(squares[:, None] + squares - 2 * inner) / (2 * kernel.parameter**2))
 
 
-def made(matrix=X, kernels=KERNELS, **options):
+def build_store(matrix=X, kernels=KERNELS, **options):
     rows = StandardRows.of(matrix, *standard_units(matrix, WEIGHTS))
     return KernelStore.of(
         rows,
@@ -44,12 +44,12 @@ def made(matrix=X, kernels=KERNELS, **options):
 def expected():
     mean = np.average(X, axis=0, weights=WEIGHTS)
     units = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=WEIGHTS))
-    stack = np.array([plain(units, kernel) for kernel in KERNELS])
+    stack = np.array([evaluate_kernel(units, kernel) for kernel in KERNELS])
     return stack / (stack[:, np.arange(N), np.arange(N)] @ WEIGHTS)[:, None, None]
 
 
 def test_mixtures_and_forms_are_those_of_the_formulas():
-    store, stack, rng = made(), expected(), np.random.default_rng(6)
+    store, stack, rng = build_store(), expected(), np.random.default_rng(6)
     theta, betas = (
         rng.random(len(KERNELS)) * (rng.random(len(KERNELS)) < 0.5),
         rng.normal(size=(2, N)) * (rng.random((2, N)) < 0.7),
@@ -64,26 +64,28 @@ def test_mixtures_and_forms_are_those_of_the_formulas():
         )
 
 
-def test_kernels_made_again_in_blocks_give_the_same_bits(monkeypatch):
-    whole, theta, beta = (
-        made(),
+def test_kernels_recomputed_in_blocks_are_the_same(monkeypatch):
+    stored, theta, beta = (
+        build_store(),
         np.linspace(0, 1, len(KERNELS)),
         np.random.default_rng(7).normal(size=N),
     )
-    monkeypatch.setattr("tamis.methods.multiple_kernels.matrices.store.SCRATCH", 4000)
-    again = made(max_bytes=0)
-    assert all(stack is None for stack in again.stacks)
-    assert again.mixture(theta) == pytest.approx(whole.mixture(theta), rel=1e-12)
-    assert again.forms(beta) == pytest.approx(whole.forms(beta), rel=1e-7)
-    half = made(max_bytes=whole.nbytes / 2)
-    assert 0 < half.nbytes <= whole.nbytes / 2
-    assert half.forms(beta) == pytest.approx(whole.forms(beta), rel=1e-7)
+    monkeypatch.setattr("tamis.methods.multiple_kernels.matrices.store.BLOCK_BYTES", 4000)
+    recomputed = build_store(max_bytes=0)
+    assert all(stack is None for stack in recomputed.stacks)
+    assert recomputed.mixture(theta) == pytest.approx(stored.mixture(theta), rel=1e-12)
+    assert recomputed.forms(beta) == pytest.approx(stored.forms(beta), rel=1e-7)
+    half = build_store(max_bytes=stored.nbytes / 2)
+    assert 0 < half.nbytes <= stored.nbytes / 2
+    assert half.forms(beta) == pytest.approx(stored.forms(beta), rel=1e-7)
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix])
 def test_sparse_rows_are_centred_without_being_filled(form):
     theta = np.linspace(0, 1, len(KERNELS))
-    assert made(form(X)).mixture(theta) == pytest.approx(made().mixture(theta), rel=1e-6)
+    assert build_store(form(X)).mixture(theta) == pytest.approx(
+        build_store().mixture(theta), rel=1e-6
+    )
 
 
 def test_wide_sparse_columns():
@@ -91,13 +93,13 @@ def test_wide_sparse_columns():
     wide = sp.random_array((N, 500), density=0.05, rng=rng, format="csr")
     kernels = make_dictionary(500, single=False, feature_groups=[list(range(100))])
     theta = np.ones(len(kernels))
-    assert made(wide, kernels).mixture(theta) == pytest.approx(
-        made(wide.toarray(), kernels).mixture(theta), rel=1e-5
+    assert build_store(wide, kernels).mixture(theta) == pytest.approx(
+        build_store(wide.toarray(), kernels).mixture(theta), rel=1e-5
     )
 
 
 def test_training_and_prediction_see_the_same_kernels():
-    theta, store = np.linspace(0, 1, len(KERNELS)), made()
+    theta, store = np.linspace(0, 1, len(KERNELS)), build_store()
     rows = StandardRows.of(X, *standard_units(X, WEIGHTS))
     assert cross_mixture(KERNELS, theta * store.scales, rows, rows) == pytest.approx(
         store.mixture(theta), rel=1e-5
@@ -106,28 +108,28 @@ def test_training_and_prediction_see_the_same_kernels():
 
 def test_memory_is_a_quarter_of_the_full_stack():
     kernels = make_dictionary(3)
-    assert made(kernels=kernels).nbytes <= 0.3 * len(kernels) * N * N * 8
+    assert build_store(kernels=kernels).nbytes <= 0.3 * len(kernels) * N * N * 8
 
 
 def test_loops_as_plain_python(interpreted):
-    few = [KERNELS[k] for k in (0, 3, 9, 12, 20)]
-    store = made(kernels=few)
+    kernels = [KERNELS[k] for k in (0, 3, 9, 12, 20)]
+    store = build_store(kernels=kernels)
     stack = np.array([store.mixture(row) for row in np.eye(5)])
     beta = np.random.default_rng(9).normal(size=N)
     assert store.forms(beta) == pytest.approx(np.einsum("i,qij,j->q", beta, stack, beta), rel=1e-9)
 
 
 @pytest.mark.parametrize("normalize", ["trace", "mean_diag", None])
-def test_what_is_made_one(normalize):
-    store = made(normalize=normalize)
+def test_normalization(normalize):
+    store = build_store(normalize=normalize)
     kernel = store.mixture(np.eye(len(KERNELS))[4])
-    wanted = {"trace": 1.0, "mean_diag": WEIGHTS.sum(), None: WEIGHTS.sum()}[normalize]
-    assert np.diag(kernel) @ WEIGHTS == pytest.approx(wanted)
+    trace = {"trace": 1.0, "mean_diag": WEIGHTS.sum(), None: WEIGHTS.sum()}[normalize]
+    assert np.diag(kernel) @ WEIGHTS == pytest.approx(trace)
 
 
 def test_constant_columns_and_far_rows():
-    odd = np.column_stack([X[:, 0] * 1e6, np.full(N, 7.0), X[:, 1]])
-    odd[0, 2] = 1e5
-    store = made(odd, make_dictionary(3))
-    assert np.isfinite(store.mixture(np.ones(store.count))).all()
+    extreme = np.column_stack([X[:, 0] * 1e6, np.full(N, 7.0), X[:, 1]])
+    extreme[0, 2] = 1e5
+    store = build_store(extreme, make_dictionary(3))
+    assert np.isfinite(store.mixture(np.ones(store.n_kernels))).all()
     assert (store.forms(np.ones(N)) >= 0).all()

@@ -16,8 +16,8 @@ from solvers import cone
 
 from tamis import TriClassSVC
 from tamis.methods.triclass_svm import solver as triclass
-from tamis.methods.triclass_svm.solver import entries_of
-from tamis.methods.triclass_svm.tasks import Task
+from tamis.methods.triclass_svm.problems import BinaryProblem
+from tamis.methods.triclass_svm.solver import dual_entries
 from tamis.solvers.calibration import fit_sigmoid
 
 RNG = np.random.default_rng(0)
@@ -29,8 +29,8 @@ Y = np.r_[TRUTH[:L], np.full(U, 9)]
 KERNELS = ("linear", "rbf", "poly")
 
 
-def machine(mode="3c", **given):
-    return TriClassSVC(mode, **{"C_unlabeled": 0.1, "unlabeled": 9, "tol": 1e-5, **given})
+def machine(mode="3c", **parameters):
+    return TriClassSVC(mode, **{"C_unlabeled": 0.1, "unlabeled": 9, "tol": 1e-5, **parameters})
 
 
 def scores_of(model, rows=X):
@@ -49,45 +49,49 @@ def test_common_checks_of_scikit_learn(estimator, check):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("solver", ["smo", "coordinate"])
 @pytest.mark.filterwarnings("ignore:TriClassSVC stopped")
-def test_without_a_price_of_unlabelled_rows_it_is_svc(kernel, solver):
+def test_without_a_cost_of_unlabelled_rows_it_is_svc(kernel, solver):
     if solver == "coordinate" and kernel != "linear":
         return
-    theirs = SVC(C=0.7, kernel=kernel, gamma=0.2, coef0=1.0, tol=1e-8).fit(X[:L], TRUTH[:L])
-    for given in (
+    svc = SVC(C=0.7, kernel=kernel, gamma=0.2, coef0=1.0, tol=1e-8).fit(X[:L], TRUTH[:L])
+    for parameters in (
         {"mode": "3c", "C_unlabeled": 0.0},
         {"mode": "svm"},
         {"mode": "usvm", "C_unlabeled": 0.0},
     ):
         ours = machine(
-            **given, C=0.7, kernel=kernel, gamma=0.2, coef0=1.0, tol=1e-8, solver=solver
+            **parameters, C=0.7, kernel=kernel, gamma=0.2, coef0=1.0, tol=1e-8, solver=solver
         ).fit(X, Y)
         # Sweeps over single rows may end at their bound: then the weights are within the root of
         # twice the gap.
-        slack = (
+        tolerance = (
             1e-5
             if solver == "smo"
             else 1e-5 + 2.0 * np.sqrt(2.0 * max(ours.gap_, 0.0)) * np.linalg.norm(X, axis=1).max()
         )
-        assert scores_of(ours) == pytest.approx(theirs.decision_function(X), abs=slack)
+        assert scores_of(ours) == pytest.approx(svc.decision_function(X), abs=tolerance)
 
 
 def test_pairs_of_classes_are_those_of_svc():
     three = np.arange(L + U) % 3
     rows = X + np.eye(D)[three]
-    theirs = SVC(kernel="rbf", gamma=0.3, tol=1e-8).fit(rows, three)
+    svc = SVC(kernel="rbf", gamma=0.3, tol=1e-8).fit(rows, three)
     ours = machine("svm", kernel="rbf", gamma=0.3, tol=1e-8).fit(rows, three)
-    assert scores_of(ours, rows) == pytest.approx(theirs.decision_function(rows), abs=1e-5)
+    assert scores_of(ours, rows) == pytest.approx(svc.decision_function(rows), abs=1e-5)
     assert ours.dual_coef_.shape[0] == 3
 
 
 # --------------------------------------------------------------------------- invariants
 @pytest.mark.parametrize("init", ["usvm", "svm", "anneal"])
 @pytest.mark.parametrize("mode", ["3c", "s3vm"])
-@pytest.mark.parametrize("price", [0.03, 0.3, 3.0])
-def test_the_objective_never_rises(mode, init, price):
-    for given in ({"kernel": "rbf"}, {"ramp": -0.4}, {"balance": "labels"}):
+@pytest.mark.parametrize("cost", [0.03, 0.3, 3.0])
+def test_the_objective_never_rises(mode, init, cost):
+    for parameters in ({"kernel": "rbf"}, {"ramp": -0.4}, {"balance": "labels"}):
         model = machine(
-            mode, init=init, C_unlabeled=price, balance=given.pop("balance", False), **given
+            mode,
+            init=init,
+            C_unlabeled=cost,
+            balance=parameters.pop("balance", False),
+            **parameters,
         ).fit(X, Y)
         values = [record["objective"] for record in model.history_]
         assert (np.diff(values) <= 0.0).all()
@@ -99,17 +103,17 @@ def test_the_objective_never_rises(mode, init, price):
 def test_the_objective_is_the_formula(mode):
     model = machine(mode, C=0.7, C_unlabeled=0.2, epsilon=0.15, ramp=-0.3, balance=False).fit(X, Y)
     f = scores_of(model)
-    far, tube = np.maximum(0, 1 - np.abs(f[L:])), np.maximum(0, np.abs(f[L:]) - 0.15)
-    unknown = {
-        "3c": np.minimum(far, tube),
+    hinge, tube = np.maximum(0, 1 - np.abs(f[L:])), np.maximum(0, np.abs(f[L:]) - 0.15)
+    unlabelled_loss = {
+        "3c": np.minimum(hinge, tube),
         "usvm": tube,
-        "s3vm": np.minimum(far, 0.7),
-        "svm": 0 * far,
+        "s3vm": np.minimum(hinge, 0.7),
+        "svm": 0 * hinge,
     }[mode]
     value = (
         0.5 * np.sum(model.coef_**2)
         + 0.7 * np.maximum(0, 1 - TRUTH[:L] * f[:L]).sum()
-        + 0.2 * unknown.sum()
+        + 0.2 * unlabelled_loss.sum()
     )
     assert model.objective_ == pytest.approx(value, rel=1e-9)
 
@@ -119,10 +123,10 @@ def test_unlabelled_rows_marked_as_irrelevant_are_usvm():
     weights = RNG.integers(0, 3, L + U) / 2.0
     as_usvm = machine("usvm", kernel="rbf").fit(X, Y, sample_weight=weights)
     for mode in ("usvm", "3c", "s3vm", "svm"):
-        marked = machine(mode, kernel="rbf", unlabeled=None, irrelevant_label=9).fit(
+        with_irrelevant = machine(mode, kernel="rbf", unlabeled=None, irrelevant_label=9).fit(
             X, Y, sample_weight=weights
         )
-        assert np.array_equal(scores_of(marked), scores_of(as_usvm))
+        assert np.array_equal(scores_of(with_irrelevant), scores_of(as_usvm))
     mixed = np.where(np.arange(L + U) % 2, Y, np.where(Y == 9, 0, Y))
     assert scores_of(
         machine("usvm", kernel="rbf", irrelevant_label=0).fit(X, mixed, sample_weight=weights)
@@ -130,11 +134,11 @@ def test_unlabelled_rows_marked_as_irrelevant_are_usvm():
 
 
 @pytest.mark.parametrize("mode", ["3c", "usvm", "s3vm"])
-def test_turned_labels_turn_the_scores(mode):
-    given = {"tol": 1e-9, "C_unlabeled": 0.05, "balance": 0.2 if mode == "s3vm" else None}
-    one = machine(mode, **given).fit(X, Y)
-    given["balance"] = None if given["balance"] is None else -0.2
-    other = machine(mode, **given).fit(X, np.where(Y == 9, 9, -Y))
+def test_negated_labels_negate_the_scores(mode):
+    parameters = {"tol": 1e-9, "C_unlabeled": 0.05, "balance": 0.2 if mode == "s3vm" else None}
+    one = machine(mode, **parameters).fit(X, Y)
+    parameters["balance"] = None if parameters["balance"] is None else -0.2
+    other = machine(mode, **parameters).fit(X, np.where(Y == 9, 9, -Y))
     assert scores_of(one) == pytest.approx(-scores_of(other), abs=1e-7)
 
 
@@ -157,11 +161,11 @@ def test_usvm_has_the_value_of_a_cone_program(kernel, solver):
     )
     labels = np.where(np.arange(L + U) >= 90, 5, Y)
     model.fit(X, labels)
-    prices = np.r_[np.full(L, 0.6), np.full(60, 0.2), np.full(10, 0.4)]
-    task = Task(
-        np.where(labels == 9, 0.0, np.where(labels == 5, 0.0, Y.astype(float))), prices, 0.1, "usvm"
+    costs = np.r_[np.full(L, 0.6), np.full(60, 0.2), np.full(10, 0.4)]
+    problem = BinaryProblem(
+        np.where(labels == 9, 0.0, np.where(labels == 5, 0.0, Y.astype(float))), costs, 0.1, "usvm"
     )
-    _, value, _ = cone.solve(matrix, *entries_of(task, task.labels))
+    _, value, _ = cone.solve(matrix, *dual_entries(problem, problem.labels))
     assert -1e-6 <= model.objective_ - value <= model.gap_ + 1e-6
     assert 0.0 <= model.gap_ + 1e-9 < 1e-4 * value
 
@@ -177,8 +181,8 @@ def test_the_mean_of_unlabelled_rows_is_held(mode, kernel, solver):
     for balance in (0.25, "labels"):
         labels = np.where(np.arange(L + U) < 3, 1, Y)
         model = machine(mode, kernel=kernel, balance=balance, solver=solver).fit(X, labels)
-        held = 0.25 if balance == 0.25 else labels[:L].mean()
-        assert scores_of(model)[L:].mean() == pytest.approx(held, abs=2e-5)
+        mean_score = 0.25 if balance == 0.25 else labels[:L].mean()
+        assert scores_of(model)[L:].mean() == pytest.approx(mean_score, abs=2e-5)
 
 
 @pytest.mark.parametrize("mode", ["3c", "s3vm"])
@@ -193,15 +197,15 @@ def test_a_solution_is_a_fixed_point(mode):
     assert again.objective_ == pytest.approx(model.objective_, abs=1e-4)
 
 
-@pytest.mark.parametrize("price", [1.0, 100.0, 1e4])
-def test_dear_unlabelled_rows_end_beyond_the_margin_or_at_zero(price):
+@pytest.mark.parametrize("cost", [1.0, 100.0, 1e4])
+def test_unlabelled_rows_of_high_cost_end_beyond_the_margin_or_at_zero(cost):
     """The theorem of the slides, for epsilon = 0 on rows that can be separated."""
     rng = np.random.default_rng(3)
     side = np.where(np.arange(30) % 2, 1.0, -1.0)
     rows = rng.normal(size=(30, 40)) + 2.0 * side[:, None] * (np.arange(40) < 3)
     rows[24:, :3] = 0.0  # irrelevant: nothing of the direction that tells
     labels = np.r_[side[:10], np.full(20, 9)]
-    model = machine("3c", epsilon=0.0, C=10.0, C_unlabeled=price, init="svm").fit(rows, labels)
+    model = machine("3c", epsilon=0.0, C=10.0, C_unlabeled=cost, init="svm").fit(rows, labels)
     f = np.abs(scores_of(model, rows)[10:])
     assert ((f >= 1 - 1e-3) | (f <= 1e-3)).all()
     assert {0.0, 1.0} == set(np.unique(np.round(np.minimum(f, 1.0))))
@@ -210,10 +214,10 @@ def test_dear_unlabelled_rows_end_beyond_the_margin_or_at_zero(price):
 # -------------------------------------------------------------------------- two solvers, many forms
 @pytest.mark.parametrize("mode", ["3c", "usvm", "s3vm"])
 def test_sweeps_of_sparse_rows_find_the_machine_of_the_kernel_matrix(mode):
-    given = {"balance": False, "tol": 1e-7, "C": 0.05, "C_unlabeled": 0.02}
-    smo = machine(mode, solver="smo", **given).fit(X, Y)
+    parameters = {"balance": False, "tol": 1e-7, "C": 0.05, "C_unlabeled": 0.02}
+    smo = machine(mode, solver="smo", **parameters).fit(X, Y)
     for rows in (X, sp.csr_array(X), sp.csc_matrix(X), X.astype(np.float32)):
-        swept = machine(mode, solver="coordinate", **given).fit(rows, Y)
+        swept = machine(mode, solver="coordinate", **parameters).fit(rows, Y)
         assert scores_of(swept, rows) == pytest.approx(scores_of(smo), abs=1e-5)
         assert swept.objective_ == pytest.approx(smo.objective_, rel=1e-6)
 
@@ -233,11 +237,11 @@ def test_sparse_dense_precomputed_and_callable_kernels_agree(kernel):
     from sklearn.metrics.pairwise import pairwise_kernels
 
     # At the optimum: rounding sends the steps there on other ways.
-    given = {"gamma": 0.1, "degree": 2, "coef0": 0.5, "tol": 1e-9}
-    dense = machine(kernel=kernel, **given).fit(X, Y)
-    sparse = machine(kernel=kernel, **given).fit(sp.csr_array(X), Y)
+    parameters = {"gamma": 0.1, "degree": 2, "coef0": 0.5, "tol": 1e-9}
+    dense = machine(kernel=kernel, **parameters).fit(X, Y)
+    sparse = machine(kernel=kernel, **parameters).fit(sp.csr_array(X), Y)
     assert scores_of(sparse, sp.csr_array(X)) == pytest.approx(scores_of(dense), abs=1e-6)
-    function = lambda a, b: pairwise_kernels(a, b, metric=kernel, filter_params=True, **given)  # noqa: E731
+    function = lambda a, b: pairwise_kernels(a, b, metric=kernel, filter_params=True, **parameters)  # noqa: E731
     assert scores_of(machine(kernel=function, tol=1e-9).fit(X, Y)) == pytest.approx(
         scores_of(dense), abs=1e-6
     )
@@ -247,9 +251,9 @@ def test_sparse_dense_precomputed_and_callable_kernels_agree(kernel):
 
 
 def test_the_automatic_width_is_that_of_svc():
-    theirs = SVC(gamma="scale", tol=1e-8).fit(X[:L], TRUTH[:L])
+    svc = SVC(gamma="scale", tol=1e-8).fit(X[:L], TRUTH[:L])
     ours = machine("svm", kernel="rbf", gamma="scale", tol=1e-8).fit(X[:L], TRUTH[:L])
-    assert scores_of(ours) == pytest.approx(theirs.decision_function(X), abs=1e-5)
+    assert scores_of(ours) == pytest.approx(svc.decision_function(X), abs=1e-5)
     weights = np.r_[np.ones(L), np.zeros(U)]
     assert scores_of(
         machine("usvm", kernel="rbf", tol=1e-8).fit(X, Y, sample_weight=weights)
@@ -258,19 +262,19 @@ def test_the_automatic_width_is_that_of_svc():
 
 def test_weights_are_repeats_and_balanced_classes_are_weights():
     weights = RNG.integers(0, 4, L + U)
-    for given in ({}, {"balance": "labels"}, {"kernel": "rbf"}):
-        weighed = machine(tol=1e-8, **given).fit(X, Y, sample_weight=weights)
-        repeated = machine(tol=1e-8, **given).fit(
+    for parameters in ({}, {"balance": "labels"}, {"kernel": "rbf"}):
+        weighed = machine(tol=1e-8, **parameters).fit(X, Y, sample_weight=weights)
+        repeated = machine(tol=1e-8, **parameters).fit(
             np.repeat(X, weights, axis=0), np.repeat(Y, weights)
         )
         assert scores_of(weighed) == pytest.approx(scores_of(repeated), abs=1e-4)
     labels = np.where((np.arange(L + U) < L) & (np.arange(L + U) % 6 == 1), 9, Y)
     counts = {c: np.count_nonzero(labels == c) for c in (-1, 1)}
-    by_hand = np.where(
+    class_weights = np.where(
         labels == 9, 1.0, sum(counts.values()) / (2 * np.where(labels == 1, counts[1], counts[-1]))
     )
     assert scores_of(machine(class_weight="balanced").fit(X, labels)) == pytest.approx(
-        scores_of(machine().fit(X, labels, sample_weight=by_hand))
+        scores_of(machine().fit(X, labels, sample_weight=class_weights))
     )
     with pytest.raises(ValueError, match=r"class_weight names \[4\]"):
         machine(class_weight={4: 1.0}).fit(X, Y)
@@ -289,8 +293,8 @@ def test_weights_are_repeats_and_balanced_classes_are_weights():
     ],
 )
 def test_any_label_marks_unlabelled_rows(names, unlabeled, mark):
-    low, high, open_ = names
-    labels = [open_ if v == 9 else high if v == 1 else low for v in Y.tolist()]
+    low, high, missing = names
+    labels = [missing if v == 9 else high if v == 1 else low for v in Y.tolist()]
     usual = machine().fit(X, Y)
     for y in (labels, np.array(labels, dtype=object)):
         model = machine(unlabeled=unlabeled).fit(X, y)
@@ -315,23 +319,23 @@ def test_three_ways_to_call_a_row():
 @pytest.mark.parametrize("mode", ["3c", "usvm", "s3vm", "svm"])
 def test_several_classes_and_rows_of_none(mode, multi_class):
     rng = np.random.default_rng(5)
-    kind = np.arange(160) % 4
-    rows = 0.5 * rng.normal(size=(160, 5)) + 4.0 * np.eye(4, 5)[kind]
-    labels = np.where(np.arange(160) < 60, np.array(["a", "b", "c", "beside"])[kind], "?")
-    given = {
+    classes = np.arange(160) % 4
+    rows = 0.5 * rng.normal(size=(160, 5)) + 4.0 * np.eye(4, 5)[classes]
+    labels = np.where(np.arange(160) < 60, np.array(["a", "b", "c", "beside"])[classes], "?")
+    parameters = {
         "C": 10.0,
         "C_irrelevant": 10.0,
         "unlabeled": "?",
         "irrelevant_label": "beside",
         "balance": False,
     }
-    model = machine(mode, multi_class=multi_class, **given).fit(rows, labels)
+    model = machine(mode, multi_class=multi_class, **parameters).fit(rows, labels)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.decision_function(rows).shape == (160, 3)
-    inside = kind < 3
-    assert (model.predict(rows)[inside] == np.array(["a", "b", "c"])[kind[inside]]).mean() > 0.95
+    inside = classes < 3
+    assert (model.predict(rows)[inside] == np.array(["a", "b", "c"])[classes[inside]]).mean() > 0.95
     beside = model.predict_tri(rows) == "beside"
-    assert beside[kind == 3].mean() > 0.5
+    assert beside[classes == 3].mean() > 0.5
     assert beside[inside].mean() < 0.05
     assert {record["machine"] for record in model.history_} == {0, 1, 2}
 
@@ -352,7 +356,7 @@ def test_no_unlabelled_rows_work():
 
 # --------------------------------------------------------------------------- probabilities
 @pytest.mark.parametrize(
-    ("mode", "given"),
+    ("mode", "parameters"),
     [
         ("3c", {}),
         ("usvm", {"kernel": "rbf"}),
@@ -360,25 +364,25 @@ def test_no_unlabelled_rows_work():
         ("svm", {"solver": "coordinate"}),
     ],
 )
-def test_probabilities_are_a_sigmoid_of_scores_of_rows_held_out(mode, given):
+def test_probabilities_are_a_sigmoid_of_scores_of_rows_held_out(mode, parameters):
     """Worked by hand: folds of the labelled rows alone, each left out of a whole fit, and the
     likelihood of two numbers.
     """
     weights = 0.5 + RNG.random(L + U)
-    model = machine(mode, probability=True, **given).fit(X, Y, sample_weight=weights)
-    held = np.zeros(L)
+    model = machine(mode, probability=True, **parameters).fit(X, Y, sample_weight=weights)
+    held_out_scores = np.zeros(L)
     for _, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X[:L], Y[:L]):
-        sits = np.isin(np.arange(L + U), test)
-        other = machine(mode, **given, gamma=model._width).fit(
-            X, Y, sample_weight=np.where(sits, 0.0, weights)
+        is_held_out = np.isin(np.arange(L + U), test)
+        other = machine(mode, **parameters, gamma=model._width).fit(
+            X, Y, sample_weight=np.where(is_held_out, 0.0, weights)
         )
-        held[test] = scores_of(other)[test]
+        held_out_scores[test] = scores_of(other)[test]
     up, total = Y[:L] == 1, {side: weights[:L][Y[:L] == side].sum() for side in (1, -1)}
-    goals = np.where(up, (total[1] + 1) / (total[1] + 2), 1 / (total[-1] + 2))
+    sigmoid_targets = np.where(up, (total[1] + 1) / (total[1] + 2), 1 / (total[-1] + 2))
 
     def loss(line):
-        z = line[0] * held + line[1]
-        return weights[:L] @ (np.logaddexp(0, z) - goals * z)
+        z = line[0] * held_out_scores + line[1]
+        return weights[:L] @ (np.logaddexp(0, z) - sigmoid_targets * z)
 
     slope, offset = minimize(loss, [1.0, 0.0], tol=1e-12).x
     P = model.predict_proba(X)
@@ -386,7 +390,7 @@ def test_probabilities_are_a_sigmoid_of_scores_of_rows_held_out(mode, given):
     assert P.sum(axis=1) == pytest.approx(1.0)
     assert np.exp(model.predict_log_proba(X)) == pytest.approx(P)
     assert np.array_equal(
-        scores_of(machine(mode, **given).fit(X, Y, sample_weight=weights)), scores_of(model)
+        scores_of(machine(mode, **parameters).fit(X, Y, sample_weight=weights)), scores_of(model)
     )
 
 
@@ -475,7 +479,7 @@ def test_no_support_and_weights_only_of_a_linear_kernel():
 
 
 def test_parameters_of_the_usual_signature():
-    given = TriClassSVC().get_params()
+    parameters = TriClassSVC().get_params()
     wanted = {
         "mode": "3c",
         "C": 1.0,
@@ -486,8 +490,8 @@ def test_parameters_of_the_usual_signature():
         "balance": None,
         "init": "best",
     }
-    assert wanted.items() <= given.items()
-    assert (given["unlabeled"], given["irrelevant_label"]) == (-1, None)
+    assert wanted.items() <= parameters.items()
+    assert (parameters["unlabeled"], parameters["irrelevant_label"]) == (-1, None)
 
 
 def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
@@ -496,12 +500,12 @@ def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
     """
     calls = []
 
-    def stuck(*entries, **options):
+    def never_converging(*entries, **options):
         calls.append(options)
-        return real(*entries, **options)._replace(converged=False)
+        return original(*entries, **options)._replace(converged=False)
 
-    real = triclass.solve_svm
-    monkeypatch.setattr(triclass, "solve_svm", stuck)
+    original = triclass.solve_svm
+    monkeypatch.setattr(triclass, "solve_svm", never_converging)
     with pytest.warns(ConvergenceWarning, match=r"stopped .*gap .*\d"):
         machine(init="svm", kernel="rbf").fit(X, Y)
     assert len(calls) == 1
@@ -516,5 +520,5 @@ def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
 def test_sigmoids_of_scores_that_tell_nothing(scores, weight, bounded):
     positive = np.arange(60) % 3 == 0
     slope, offset, _ = fit_sigmoid(scores, positive, np.full(60, weight))
-    likely = 1.0 / (1.0 + np.exp(-(slope * scores + offset)))
-    assert ((likely > 0.0) & (likely < 1.0)).all()
+    probabilities = 1.0 / (1.0 + np.exp(-(slope * scores + offset)))
+    assert ((probabilities > 0.0) & (probabilities < 1.0)).all()

@@ -1,5 +1,5 @@
-"""What a learnt metric shows: rows as points of it, its terms by name, and what columns and
-products share in it.
+"""A learnt metric as a transformer: the points of rows, the names of its terms, and the importances
+of columns and products.
 """
 
 from typing import ClassVar
@@ -11,9 +11,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from tamis.base.estimators.classifier import ClassTransformer
 from tamis.base.estimators.estimator import plain_rows
 from tamis.base.parameters import COUNT, estimator, parameter
-from tamis.methods.metric_learning.boosting import Metric
+from tamis.methods.metric_learning.boosting import SparseMetric
 from tamis.methods.metric_learning.candidates import Scaling
-from tamis.methods.metric_learning.steps import components_of
+from tamis.methods.metric_learning.steps import principal_components
 from tamis.system.memory import check_memory
 from tamis.system.schema import array, count, index_tuple, indices, listing, part, records, rows
 
@@ -25,7 +25,7 @@ class LearntMetric(ClassTransformer):
     n_components: int | None = parameter(
         None,
         [COUNT, None],
-        "Most components of the transform, the leading ones; None keeps all.",
+        "Largest number of components of the transform, the leading ones; None keeps all.",
     )
     _contents: ClassVar[dict] = {
         "_scaling": part(Scaling, "columns"),
@@ -45,38 +45,38 @@ class LearntMetric(ClassTransformer):
             The terms of the metric, each the ascending indices of the columns in its product:
             (3,) is a column, (1, 7) a product, (2, 2) a square.
         metric_ : csr_array of shape (n_terms, n_terms)
-            W itself. Made on demand.
+            The metric W. Computed on demand.
         steps_ : list of dict
-            The steps kept: terms, loadings (a unit vector), weight, loss after the step, status,
-            and every 10 steps the complexity.
+            The steps of the metric: terms, loadings (a unit vector), weight, loss after the step,
+            status, and every 10 steps the complexity.
         n_iter_ : int
             Directions tried.
         history_ : list of dict
-            Every step tried: its status (accepted, capped, screened, rejected, no gain), the mean
-            loss so far, its out-of-bag z, the steps accepted.
+            Every direction tried: its status (accepted, capped, screened, rejected, no gain), the
+            mean loss so far, its out-of-bag z, the number of accepted steps.
         feature_importances_ : ndarray of shape (n_features,)
-            Share of each column in the trace of W; a product's share is divided among its
-            columns. Made on demand.
+            Fraction of each column in the trace of W; the fraction of a product is divided among
+            its columns. Computed on demand.
         interaction_importances_ : list of (tuple of int, float)
-            Products and their share in the trace of W, the largest first. Made on demand.
+            Products and their fraction of the trace of W, the largest first. Computed on demand.
         candidates_ : ndarray of int
             Columns that passed the screening.
         support_ : ndarray of int
-            Columns that the metric looks at.
+            Columns that the metric uses.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
 
-    def _keep(self, metric: Metric, scaling: Scaling) -> None:
-        """Store a metric."""
-        self._scaling, self._spreads, self._loadings = scaling, metric.spreads, metric.loadings
+    def _store_metric(self, metric: SparseMetric, scaling: Scaling) -> None:
+        """Set the fitted attributes from a metric."""
+        self._scaling, self._spreads, self._loadings = scaling, metric.term_stds, metric.loadings
         self.terms_, self.steps_, self.history_ = metric.terms, metric.steps, metric.history
         self.n_iter_, self.candidates_ = len(metric.history), metric.candidates
-        self.components_ = components_of(metric.loadings.toarray(), self.n_components)
+        self.components_ = principal_components(metric.loadings.toarray(), self.n_components)
 
     def transform(self, X):
-        """Rows as points whose Euclidean distances are the learnt ones.
+        """Map rows to points whose Euclidean distances are the learnt ones.
 
         Parameters
         ----------
@@ -92,15 +92,15 @@ class LearntMetric(ClassTransformer):
 
     def _points(self, matrix) -> np.ndarray:
         columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
-        return self._scaling.projected(columns, self.terms_, self._spreads, self.components_)
+        return self._scaling.project(columns, self.terms_, self._spreads, self.components_)
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the components: sdist0, sdist1, and so on.
+        """Return the names of the components: sdist0, sdist1, and so on.
 
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            For scikit-learn; names of the columns, checked and not used.
+            Names of the columns. They are checked, as scikit-learn requires, and not used.
 
         Returns
         -------
@@ -108,16 +108,16 @@ class LearntMetric(ClassTransformer):
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
-        names = [f"sdist{number}" for number in range(len(self.components_))]
+        names = [f"sdist{index}" for index in range(len(self.components_))]
         return np.asarray(names, dtype=object)
 
     def get_term_names(self, input_features=None):
-        """Names of the terms: a column's own, products as "a b", squares as "a^2".
+        """Return the names of the terms: "a" for a column, "a b" for a product, "a^2" for a square.
 
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the columns; None takes those of `fit`, or x0, x1, and so on.
+            Names of the columns; None uses the names seen in `fit`, or x0, x1, and so on.
 
         Returns
         -------
@@ -133,36 +133,40 @@ class LearntMetric(ClassTransformer):
         check_is_fitted(self)
         if self.n_components is None or len(self.components_) < self.n_components:
             return sp.csr_array(self._loadings @ self._loadings.T)
-        width = self.components_.shape[1]
+        n_terms = self.components_.shape[1]
         check_memory(
-            f"the metric over {width:,} terms", 2 * 8 * width * width, "Use components_ instead."
+            f"the metric over {n_terms:,} terms",
+            2 * 8 * n_terms * n_terms,
+            "Use components_ instead.",
         )
         return sp.csr_array(self.components_.T @ self.components_)
 
     def _term_shares(self) -> np.ndarray:
-        shares = (self.components_**2).sum(axis=0)
-        return shares / shares.sum()
+        squared_norms = (self.components_**2).sum(axis=0)
+        return squared_norms / squared_norms.sum()
 
     @property
     def feature_importances_(self):
-        """Share of each column in the trace of W."""
+        """Fraction of each column in the trace of W."""
         check_is_fitted(self)
-        found = np.zeros(self.n_features_in_)
-        for term, share in zip(self.terms_, self._term_shares(), strict=True):
-            np.add.at(found, list(term), share / len(term))
-        return found
+        importances = np.zeros(self.n_features_in_)
+        for term, importance in zip(self.terms_, self._term_shares(), strict=True):
+            np.add.at(importances, list(term), importance / len(term))
+        return importances
 
     @property
     def interaction_importances_(self):
-        """Products and their share in the trace of W, the largest first."""
+        """Products and their fraction of the trace of W, the largest first."""
         check_is_fitted(self)
-        pairs = zip(self.terms_, self._term_shares(), strict=True)
-        found = [(term, float(share)) for term, share in pairs if len(term) > 1]
-        return sorted(found, key=lambda pair: -pair[1])
+        term_importances = zip(self.terms_, self._term_shares(), strict=True)
+        importances = [
+            (term, float(importance)) for term, importance in term_importances if len(term) > 1
+        ]
+        return sorted(importances, key=lambda pair: -pair[1])
 
     @property
     def support_(self):
-        """Columns that the metric looks at."""
+        """Columns that the metric uses."""
         check_is_fitted(self)
         return np.unique([column for term in self.terms_ for column in term])
 
@@ -171,7 +175,7 @@ class LearntMetric(ClassTransformer):
 
 
 def term_name(term, names) -> str:
-    """A product in words: "a b", "a^2"."""
+    """Return the name of a term: "a", "a b", "a^2"."""
     powers = {column: term.count(column) for column in term}
     return " ".join(
         str(names[column]) if power == 1 else f"{names[column]}^{power}"

@@ -14,7 +14,7 @@ from tamis.base.estimators.classifier import Classifier
 from tamis.base.estimators.estimator import plain_rows
 from tamis.base.estimators.explaining import Explanations
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.methods.metric_learning.candidates import Distinct
+from tamis.methods.metric_learning.candidates import DistinctRows
 from tamis.methods.metric_learning.estimator import MetricLearner
 from tamis.methods.metric_learning.rules import Rules
 from tamis.system.schema import array, indices
@@ -24,18 +24,18 @@ from tamis.system.schema import array, indices
 class SDist(MetricLearner):
     r"""Sparse low-rank metric on columns and their products, learnt from classes (sDist).
 
-    Choose it for classes that neighbours can tell but linear models cannot (XOR, rings, clusters)
-    among columns that mostly do not matter, with at least some ten rows a column that does; it also
-    names the columns and products. Choose `SieveClassifier` where a linear score is enough: it
+    Choose it for classes that neighbours can separate but linear models cannot (XOR, rings,
+    clusters), where most columns do not matter and every column that does has ten rows or more; it
+    also names the columns and products. Choose `SieveClassifier` where a linear score is enough: it
     needs fewer rows.
 
-    With the k nearest rows of the own class and of the others, and terms :math:`\phi(x)` (columns,
-    and products of columns), it grows :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit vectors
-    :math:`\xi_m` to lower
+    With the k nearest rows of the same class and of the others, and terms :math:`\phi(x)` (columns,
+    and products of columns), it builds :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit
+    vectors :math:`\xi_m` to lower
 
     .. math:: \sum_i \exp(-m_i(W)), \qquad
        m_i(W) = \frac1k \sum_{j \in \mathrm{other}(i)} |\phi_i - \phi_j|_W^2
-       - \frac1k \sum_{j \in \mathrm{own}(i)} |\phi_i - \phi_j|_W^2 .
+       - \frac1k \sum_{j \in \mathrm{same}(i)} |\phi_i - \phi_j|_W^2 .
 
     Each step takes the sparse leading eigenvector of :math:`\sum_i u_i D_i` (weights :math:`u_i
     \propto e^{-m_i}`) over a bag of rows and drawn columns, by products with X alone, and an exact
@@ -47,14 +47,15 @@ class SDist(MetricLearner):
 
     See Also
     --------
-    SDistClassifier : The same metric with a nearest-neighbour rule behind it.
+    SDistClassifier : The same metric with a nearest-neighbour classifier.
     sklearn.neighbors.NeighborhoodComponentsAnalysis : A dense linear metric.
 
     Notes
     -----
-    Equal rows of one class are one row of their summed weight, and the order of the rows does not
-    matter. Above 10,000 rows and 200 columns the first neighbours are found on 64 random
-    projections. A class needs two distinct rows; one with fewer than k + 1 has fewer neighbours.
+    Equal rows of one class are merged into one row of their summed weight, and the order of the
+    rows does not matter. Above 10,000 rows and 200 columns the first neighbours are searched on 64
+    random projections. A class needs two distinct rows; with fewer than k + 1 rows of a class, k is
+    reduced for it.
 
     References
     ----------
@@ -81,17 +82,17 @@ class SDist(MetricLearner):
 class SDistClassifier(MetricLearner, Classifier):
     r"""Nearest neighbours in a learnt sparse metric on columns and their products (sDist).
 
-    Choose it where nearest neighbours would do but for the many columns that do not matter, and
-    where boundaries are not linear. Choose `SieveClassifier` where a linear score is enough: it
-    needs fewer rows, and less memory, since here the training rows stay in the model.
+    Choose it where boundaries are not linear and nearest neighbours would work if there were no
+    irrelevant columns. Choose `SieveClassifier` where a linear score is enough: it needs fewer
+    rows, and less memory, since this model stores the training rows.
 
-    With the k nearest rows of the own class and of the others, and terms :math:`\phi(x)` (columns,
-    and products of columns), it grows :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit vectors
-    :math:`\xi_m` to lower
+    With the k nearest rows of the same class and of the others, and terms :math:`\phi(x)` (columns,
+    and products of columns), it builds :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit
+    vectors :math:`\xi_m` to lower
 
     .. math:: \sum_i \exp(-m_i(W)), \qquad
        m_i(W) = \frac1k \sum_{j \in \mathrm{other}(i)} |\phi_i - \phi_j|_W^2
-       - \frac1k \sum_{j \in \mathrm{own}(i)} |\phi_i - \phi_j|_W^2 ,
+       - \frac1k \sum_{j \in \mathrm{same}(i)} |\phi_i - \phi_j|_W^2 ,
 
     and classifies by neighbours in that metric: by their votes, or by the class of the nearest
     ones.
@@ -103,13 +104,15 @@ class SDistClassifier(MetricLearner, Classifier):
     See Also
     --------
     SDist : The metric alone, as a transformer.
-    sklearn.neighbors.KNeighborsClassifier : Votes in the metric of the columns as they are.
+    sklearn.neighbors.KNeighborsClassifier : Votes in the Euclidean metric.
 
     Notes
     -----
-    Equal rows of one class are one row of their summed weight, and weights count in the votes.
-    `predict_proba` is not calibrated: shares of the votes, or with ``rule="margin"`` and two
-    classes 1 / (1 + exp(-2 f)) of the score f, with more the softmax of minus the distances.
+    Equal rows of one class are merged into one row of their summed weight, and weights count in the
+    votes.
+    `predict_proba` is not calibrated. It returns the fractions of the votes; with
+    ``rule="margin"`` it returns 1 / (1 + exp(-2 f)) of the score f for two classes, and the softmax
+    of minus the distances for more.
 
     References
     ----------
@@ -145,16 +148,16 @@ class SDistClassifier(MetricLearner, Classifier):
         "_reference_weights": array("f8", "rows", least=0.0),
     }
 
-    def _rule(self) -> str:
+    def _validation_rule(self) -> str:
         return self.rule
 
-    def _remember(self, rows: Distinct) -> None:
-        """Keep the rows as points."""
+    def _store_training_rows(self, rows: DistinctRows) -> None:
+        """Store the training rows as points of the metric."""
         self._reference = self._points(rows.matrix)
         self._reference_codes, self._reference_weights = rows.codes, rows.weights
 
     def predict_proba(self, X):
-        """Shares of the votes, or the scores of ``rule="margin"`` through a logistic curve; not
+        """Return the fractions of the votes, or the softmax of the scores of ``rule="margin"``; not
         calibrated.
 
         Parameters
@@ -169,34 +172,34 @@ class SDistClassifier(MetricLearner, Classifier):
         scores = self._class_scores(X)
         if self.rule == "knn":
             return scores
-        steepness = 2.0 if len(self.classes_) == 2 else 1.0
-        likely = np.exp(steepness * (scores - scores.max(axis=1, keepdims=True)))
-        return likely / likely.sum(axis=1, keepdims=True)
+        slope = 2.0 if len(self.classes_) == 2 else 1.0
+        likelihoods = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
+        return likelihoods / likelihoods.sum(axis=1, keepdims=True)
 
     def _scores(self, X) -> np.ndarray:
-        """Scores of the outputs: of two classes the second less the first."""
+        """Return the class scores; for two classes the score of the second minus the first."""
         scores = self._class_scores(X)
         return scores[:, 1:] - scores[:, :1] if len(self.classes_) == 2 else scores
 
     def _class_scores(self, X) -> np.ndarray:
-        """Shares of the votes, or minus distances, of all classes."""
+        """Return the fractions of the votes, or minus the distances, of all classes."""
         check_is_fitted(self)
-        rows, jobs = plain_rows(self, X), effective_n_jobs(self.n_jobs)
-        with threadpool_limits(jobs):
-            return self._rules(jobs).scores(self._points(rows))
+        rows, n_threads = plain_rows(self, X), effective_n_jobs(self.n_jobs)
+        with threadpool_limits(n_threads):
+            return self._classifier(n_threads).scores(self._points(rows))
 
-    def _rules(self, jobs: int) -> Rules:
-        """The training rows, and what they say of others."""
-        known = self._reference, self._reference_codes, self._reference_weights
-        return Rules(*known, len(self.classes_), self.n_neighbors, self.rule, jobs)
+    def _classifier(self, n_threads: int) -> Rules:
+        """Return the nearest-neighbour classifier over the stored training points."""
+        training_points = self._reference, self._reference_codes, self._reference_weights
+        return Rules(*training_points, len(self.classes_), self.n_neighbors, self.rule, n_threads)
 
     def explain(self, X):
-        """Say which terms set the nearest rows of the classes apart.
+        """Split the scores into contributions of terms.
 
-        A squared distance is the sum of the squares of :math:`W^{1/2} (\\phi_i - \\phi_j)`, one a
-        term; a term's contribution to the score of a class is minus its mean square over the k
-        nearest rows of that class (of two classes, that of the second less that of the first). The
-        scores are those of ``rule="margin"``, by which votes go as well.
+        A squared distance is the sum of the squares of :math:`W^{1/2} (\\phi_i - \\phi_j)`, one for
+        each term; the contribution of a term to the score of a class is minus its mean square over
+        the k nearest rows of that class (for two classes, that of the second minus that of the
+        first). The scores are those of ``rule="margin"``, also for a model of ``rule="knn"``.
 
         Parameters
         ----------
@@ -207,18 +210,22 @@ class SDistClassifier(MetricLearner, Classifier):
         -------
         explanations : Explanations
             ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
-            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
+            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` describe row i.
         """
         check_is_fitted(self)
-        rows, jobs = plain_rows(self, X), effective_n_jobs(self.n_jobs)
+        rows, n_threads = plain_rows(self, X), effective_n_jobs(self.n_jobs)
         left, _, right = np.linalg.svd(self.components_, full_matrices=False)
-        with threadpool_limits(jobs):
-            parts = -self._rules(jobs).distances_by_term(self._points(rows), left @ right)
-        parts = parts[1:] - parts[:1] if len(parts) == 2 else parts
-        columns, scores = np.arange(len(self.terms_)), parts.sum(axis=2).T
-        found = [sp.csr_array(part) for part in parts]
-        names = self.get_term_names()
-        return Explanations(self._targets, names, columns, found, np.zeros(len(parts)), scores)
+        with threadpool_limits(n_threads):
+            contributions = -self._classifier(n_threads).distances_by_term(
+                self._points(rows), left @ right
+            )
+        contributions = (
+            contributions[1:] - contributions[:1] if len(contributions) == 2 else contributions
+        )
+        columns, scores = np.arange(len(self.terms_)), contributions.sum(axis=2).T
+        matrices = [sp.csr_array(output) for output in contributions]
+        intercept, names = np.zeros(len(contributions)), self.get_term_names()
+        return Explanations(self._targets, names, columns, matrices, intercept, scores)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

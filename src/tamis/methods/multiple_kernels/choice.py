@@ -1,6 +1,4 @@
-"""What users say about kernels: dictionaries, callables and matrices, as the kernels that stores
-and predictions read.
-"""
+"""The parameter `kernels`: dictionaries, callables and matrices, parsed and checked."""
 
 import functools
 from itertools import pairwise
@@ -13,8 +11,8 @@ from tamis.base.feature_groups import take_groups
 from tamis.base.validation import check_matrix_size
 from tamis.methods.multiple_kernels.matrices.kinds import DEGREES, WIDTHS, Kernel
 
-MOST_AUTO = 5000  # columns up to which "auto" makes kernels of single ones
-_WAYS = (
+MAX_AUTO_COLUMNS = 5000  # up to which "auto" makes kernels of single columns
+_KERNEL_CHOICES = (
     "'auto', a kernel_dictionary(X), a list of callables k(X, Y), or a list of square matrices "
     "(X is then a column of row numbers)"
 )
@@ -26,33 +24,33 @@ def kernel_dictionary(
     r"""Kernels on all columns and on single ones or groups of them: Gaussians of several widths,
     polynomials of several degrees.
 
-    For columns in standard units these are :math:`\exp(-\|x - z\|^2 / 2\sigma^2)` and :math:`(x
-    \cdot z + 1)^k`. With the defaults there are 13 kernels on all columns and 13 on each column. A
-    model that gets the list takes the units and the traces from its own training rows, so that one
-    dictionary serves all folds of a cross-validation.
+    For standardised columns these are :math:`\exp(-\|x - z\|^2 / 2\sigma^2)` and :math:`(x \cdot z
+    + 1)^k`. With the defaults there are 13 kernels on all columns and 13 on each column. A model
+    standardises columns and normalises kernels by its own training rows, so that one dictionary
+    serves all folds of a cross-validation.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows, of which only the number and the names of the columns are read.
+        Rows; only the number and the names of the columns are read.
     widths : iterable of float, default=(0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-        Widths of the Gaussians, in standard units. Those that halve one another cost one
-        exponential together.
+        Widths of the Gaussians, in standard deviations. Widths that halve one another share one
+        exponential.
     degrees : iterable of int, default=(1, 2, 3)
         Degrees of the polynomials.
     whole : bool, default=True
-        Whether to have kernels on all columns.
+        Whether to include kernels on all columns.
     single : bool, default=True
-        Whether to have kernels on every single column.
+        Whether to include kernels on every single column.
     feature_groups : list of arrays, labels, prefixes or None, default=None
-        Groups of columns to have kernels on, as `OnlineGroupLassoClassifier` takes them. Groups of
-        one column are left to `single`.
+        Groups of columns to make kernels on, in the forms that `OnlineGroupLassoClassifier`
+        accepts. Groups of one column are left to `single`.
 
     Returns
     -------
     kernels : list of Kernel
         Kernels with `kind`, `parameter`, `columns` and `name`, for the parameter `kernels` of
-        `GMKLClassifier`; select or extend it as any list.
+        `GMKLClassifier`; select from the list or extend it.
 
     See Also
     --------
@@ -94,7 +92,7 @@ def make_dictionary(
     single=True,
     feature_groups=None,
 ) -> list[Kernel]:
-    """The kernels of `kernel_dictionary`, from the number of columns."""
+    """Return the kernels of `kernel_dictionary` for a number of columns."""
     widths, degrees = [float(w) for w in widths], list(degrees)
     for w in widths:
         if not (w > 0.0 and np.isfinite(w)):
@@ -102,98 +100,110 @@ def make_dictionary(
     for k in degrees:
         if isinstance(k, bool) or k != int(k) or k < 1:
             raise ValueError(f"degrees must be whole numbers from 1 on; got {k!r}.")
-    words = [f"x{j}" for j in range(n_columns)] if names is None else [str(name) for name in names]
-    sets: list = [(None, "all")] if whole else []
+    column_names = (
+        [f"x{j}" for j in range(n_columns)] if names is None else [str(name) for name in names]
+    )
+    column_sets: list = [(None, "all")] if whole else []
     if feature_groups is not None:
         blocks = take_groups(feature_groups, n_columns, names)
-        parts = [blocks.members[a:b].astype(int) for a, b in pairwise(blocks.starts.astype(int))]
-        sets += [(tuple(part.tolist()), _label(part, words)) for part in parts if len(part) > 1]
-    sets += [((j,), words[j]) for j in range(n_columns)] if single else []
+        groups = [blocks.members[a:b].astype(int) for a, b in pairwise(blocks.starts.astype(int))]
+        column_sets += [
+            (tuple(group.tolist()), _label(group, column_names))
+            for group in groups
+            if len(group) > 1
+        ]
+    column_sets += [((j,), column_names[j]) for j in range(n_columns)] if single else []
     kinds = [("gaussian", w) for w in widths] + [("polynomial", float(k)) for k in degrees]
-    made = [
+    kernels = [
         Kernel(kind, parameter, columns, label)
-        for columns, label in sets
+        for columns, label in column_sets
         for kind, parameter in kinds
     ]
-    if not made:
+    if not kernels:
         raise ValueError(
-            "the dictionary is empty; ask for widths or degrees, and for kernels on all columns, "
-            "on single ones or on groups."
+            "the dictionary is empty; pass widths or degrees, and choose kernels on all columns, "
+            "on single columns or on groups."
         )
-    return made
+    return kernels
 
 
-def _label(columns, words) -> str:
-    """A group in words: its columns, or the first and the last of many."""
-    named = [words[j] for j in columns]
-    return "+".join(named) if len(named) <= 3 else f"{named[0]}..{named[-1]} ({len(named)} columns)"
+def _label(columns, column_names) -> str:
+    """Return a label of a group: its columns, or the first and the last of more than three."""
+    labels = [column_names[j] for j in columns]
+    return (
+        "+".join(labels)
+        if len(labels) <= 3
+        else f"{labels[0]}..{labels[-1]} ({len(labels)} columns)"
+    )
 
 
 # -------------------------------------------------------------------------- the parameter `kernels`
-def take_kernels(given, n_columns: int, names=None) -> list:
-    """The parameter `kernels` as a list of dictionary kernels and callables, or of matrices."""
-    if isinstance(given, str):
-        if given == "precomputed":
+def parse_kernels(kernels, n_columns: int, names=None) -> list:
+    """Return the parameter `kernels` as a list of dictionary kernels and callables, or of
+    matrices.
+    """
+    if isinstance(kernels, str):
+        if kernels == "precomputed":
             raise ValueError(
                 "kernels='precomputed' is not a choice: pass the matrices as kernels=[K1, K2, ...] "
                 "and a column of row numbers as X."
             )
-        if given != "auto":
-            raise ValueError(f"The 'kernels' parameter must be {_WAYS}. Got {given!r} instead.")
-        if n_columns > MOST_AUTO:
+        if kernels != "auto":
+            raise ValueError(
+                f"The 'kernels' parameter must be {_KERNEL_CHOICES}. Got {kernels!r} instead."
+            )
+        if n_columns > MAX_AUTO_COLUMNS:
             raise ValueError(
                 f"X has {n_columns} columns, of which kernels='auto' would make "
-                f"{13 * (n_columns + 1)} kernels (it stops at {MOST_AUTO} columns). "
+                f"{13 * (n_columns + 1)} kernels (it stops at {MAX_AUTO_COLUMNS} columns). "
                 "Pass kernel_dictionary(X, single=False), with groups where columns belong "
                 "together, or select columns first."
             )
         return make_dictionary(n_columns, names)
-    if isinstance(given, np.ndarray) and given.ndim == 3:
-        given = list(given)
-    if not isinstance(given, list | tuple) or not len(given):
+    if isinstance(kernels, np.ndarray) and kernels.ndim == 3:
+        kernels = list(kernels)
+    if not isinstance(kernels, list | tuple) or not len(kernels):
         raise ValueError(
-            f"The 'kernels' parameter must be {_WAYS}. Got {str(given)[:60]!r} instead."
+            f"The 'kernels' parameter must be {_KERNEL_CHOICES}. Got {str(kernels)[:60]!r} instead."
         )
-    matrices = [not isinstance(k, Kernel) and not callable(k) for k in given]
-    if all(matrices):
-        return [_take_matrix(k, place, given[0]) for place, k in enumerate(given)]
-    if any(matrices):
+    is_matrix = [not isinstance(k, Kernel) and not callable(k) for k in kernels]
+    if all(is_matrix):
+        return [_validate_matrix(k, index, kernels[0]) for index, k in enumerate(kernels)]
+    if any(is_matrix):
         raise ValueError(
-            "The 'kernels' parameter holds matrices beside other kernels; keep them apart, for "
+            "The 'kernels' parameter holds matrices beside other kernels. Fit them separately: "
             "with matrices X is a column of row numbers."
         )
-    for place, kernel in enumerate(given):
+    for index, kernel in enumerate(kernels):
         if (
             isinstance(kernel, Kernel)
             and kernel.columns is not None
             and max(kernel.columns) >= n_columns
         ):
             raise ValueError(
-                f"kernel {place} of `kernels`, {kernel.name}, looks at column "
+                f"kernel {index} of `kernels`, {kernel.name}, uses column "
                 f"{max(kernel.columns)}, but X has {n_columns} columns."
             )
-    return list(given)
+    return list(kernels)
 
 
-def _take_matrix(matrix, place: int, first) -> np.ndarray:
-    """A square matrix, symmetric and finite, as large as the first."""
-    matrix = check_array(matrix, dtype=np.float64, input_name=f"kernels[{place}]")
-    check_matrix_size(f"kernels[{place}]", matrix)
+def _validate_matrix(matrix, index: int, first) -> np.ndarray:
+    """Return a finite symmetric matrix of the size of the first, or raise."""
+    matrix = check_array(matrix, dtype=np.float64, input_name=f"kernels[{index}]")
+    check_matrix_size(f"kernels[{index}]", matrix)
     size = np.shape(first)[0]
     if matrix.shape != (size, size):
         raise ValueError(
-            f"kernels[{place}] has shape {matrix.shape}; matrices must be square and of one size, "
+            f"kernels[{index}] has shape {matrix.shape}; matrices must be square and of one size, "
             f"here {(size, size)}."
         )
     if np.abs(matrix - matrix.T).max() > 1e-6 * np.abs(matrix).max():
-        raise ValueError(
-            f"kernels[{place}] is not symmetric; a kernel of x and z is that of z and x."
-        )
+        raise ValueError(f"kernels[{index}] is not symmetric; k(x, z) must equal k(z, x).")
     return matrix
 
 
-def take_numbers(matrix, size: int) -> np.ndarray:
-    """X as row numbers of the matrices."""
+def parse_row_numbers(matrix, size: int) -> np.ndarray:
+    """Return X as row numbers of the matrices."""
     matrix = dense(matrix, "X")
     numbers = matrix[:, 0].astype(np.intp)
     if (
@@ -209,31 +219,31 @@ def take_numbers(matrix, size: int) -> np.ndarray:
     return numbers
 
 
-def name_of(kernel, place: int) -> str:
-    """A kernel in words."""
+def kernel_name(kernel, index: int) -> str:
+    """Return a name of a kernel."""
     if isinstance(kernel, Kernel):
         return kernel.name
     if isinstance(kernel, functools.partial):
-        inside = ", ".join(f"{name}={value}" for name, value in kernel.keywords.items())
-        return f"{getattr(kernel.func, '__name__', 'kernel')}({inside})"
+        arguments = ", ".join(f"{name}={value}" for name, value in kernel.keywords.items())
+        return f"{getattr(kernel.func, '__name__', 'kernel')}({arguments})"
     if callable(kernel):
-        return getattr(kernel, "__name__", f"kernel {place}")
-    return f"matrix {place}"
+        return getattr(kernel, "__name__", f"kernel {index}")
+    return f"matrix {index}"
 
 
-def called(kernel, place: int, rows, others) -> np.ndarray:
-    """What a user's kernel gives, checked."""
-    found = kernel(rows, others)
-    found = np.asarray(dense(found, name_of(kernel, place)), dtype=np.float64)
-    if found.shape != (rows.shape[0], others.shape[0]):
-        wanted = (rows.shape[0], others.shape[0])
+def call_kernel(kernel, index: int, rows, others) -> np.ndarray:
+    """Return the checked values of a user's kernel between two sets of rows."""
+    values = kernel(rows, others)
+    values = np.asarray(dense(values, kernel_name(kernel, index)), dtype=np.float64)
+    if values.shape != (rows.shape[0], others.shape[0]):
+        shape = (rows.shape[0], others.shape[0])
         raise ValueError(
-            f"{name_of(kernel, place)} gave an array of shape {found.shape} for {wanted[0]} and "
-            f"{wanted[1]} rows; a kernel gives {wanted}."
+            f"{kernel_name(kernel, index)} gave an array of shape {values.shape} for {shape[0]} "
+            f"and {shape[1]} rows; it must return {shape}."
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(values).all():
         raise ValueError(
-            f"{name_of(kernel, place)} gave values that are not finite; scale the columns, or "
+            f"{kernel_name(kernel, index)} gave values that are not finite; scale the columns, or "
             "choose other parameters."
         )
-    return found
+    return values

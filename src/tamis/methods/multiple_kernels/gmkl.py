@@ -1,6 +1,4 @@
-"""Sparse generalized multiple kernel learning: which kernels matter, and how much, learnt together
-with the machine.
-"""
+"""GMKLClassifier and GMKLRegressor: sparse generalized multiple kernel learning."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -10,8 +8,8 @@ from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import BOOL, NUMBER, estimator, parameter
 from tamis.base.validation import warn_user
 from tamis.methods.multiple_kernels.estimator import KernelModel
-from tamis.methods.multiple_kernels.fit import Learnt, calibrate
-from tamis.methods.multiple_kernels.machines import Entries, hinge_entries, tube_entries
+from tamis.methods.multiple_kernels.fit import GMKLFit, calibrate
+from tamis.methods.multiple_kernels.machines import SVMDual, hinge_entries, tube_entries
 from tamis.methods.multiple_kernels.rows import Sample
 
 
@@ -21,11 +19,13 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
     learning (GMKL).
 
     Choose this classifier for up to a few thousand rows whose targets depend on few columns in ways
-    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
+    that are not linear, where you want to know these columns. Tune C: it matters more than
+    `l1_ratio`.
     Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
     for linear effects of many columns use `SieveClassifier`.
 
-    Weights of the kernels and the support vector machine over their sum are the saddle point of
+    The weights of the kernels and the support vector machine over their weighted sum are the saddle
+    point of
 
     .. math:: \min_{\theta \in \Theta} \max_\alpha \sum_i \alpha_i
        - \tfrac12 \sum_q \theta_q (\alpha \circ y)^T K_q (\alpha \circ y),
@@ -52,21 +52,21 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
     probability: bool = parameter(
         False,
         [BOOL],
-        "Whether to have `predict_proba`: sigmoids on scores of 5 folds, the weights of the "
-        "kernels as they are. Costs 5 more machines.",
+        "Whether to offer `predict_proba`: sigmoids fitted on held-out scores of 5 folds, with the "
+        "weights of the kernels fixed. Fits 5 more machines for each output.",
         kw_only=True,
     )
 
-    def _problems(self, targets, sample: Sample) -> list[Entries]:
-        sides = targets.signs(sample.columns)
-        return [hinge_entries(np.ascontiguousarray(side), sample.costs) for side in sides.T]
+    def _problems(self, targets, sample: Sample) -> list[SVMDual]:
+        signs = targets.signs(sample.columns)
+        return [hinge_entries(np.ascontiguousarray(column), sample.costs) for column in signs.T]
 
-    def _calibration(self, learnt: Learnt, problems: list[Entries], weights) -> dict:
-        """Sigmoids on held-out scores."""
+    def _calibration(self, fit: GMKLFit, problems: list[SVMDual], weights) -> dict:
+        """Return the sigmoids of the outputs, or None without `probability`."""
         if not self.probability:
             return {"_lines": None}
         seed = 0 if self.random_state is None else self.random_state
-        lines, gaps = calibrate(learnt, problems, weights, seed)
+        sigmoids, gaps = calibrate(fit, problems, weights, seed)
         if gaps:
             warn_user(
                 f"{len(gaps)} machines behind the probabilities of {type(self).__name__} did not "
@@ -74,7 +74,7 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
                 "of the rows.",
                 ConvergenceWarning,
             )
-        return {"_lines": lines}
+        return {"_lines": sigmoids}
 
 
 @estimator
@@ -83,12 +83,14 @@ class GMKLRegressor(KernelModel, Regressor):
     learning with an insensitive loss.
 
     Choose this regressor for up to a few thousand rows whose targets depend on few columns in ways
-    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
+    that are not linear, where you want to know these columns. Tune C: it matters more than
+    `l1_ratio`.
     Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
     for linear effects of many columns use `SieveRegressor`.
 
-    Scale the target to about unit deviation, or set `epsilon` and C to its scale. Weights of the
-    kernels and the support vector regression over their sum are the saddle point of
+    Scale the target to a standard deviation of about 1, or set `epsilon` and C to its scale. The
+    weights of the kernels and the support vector regression over their weighted sum are the saddle
+    point of
 
     .. math:: \min_{\theta \in \Theta} \max_{\alpha, \alpha'} \sum_i y_i \beta_i
        - \epsilon \sum_i (\alpha_i + \alpha'_i) - \tfrac12 \sum_q \theta_q \beta^T K_q \beta,
@@ -111,7 +113,7 @@ class GMKLRegressor(KernelModel, Regressor):
 
     epsilon: float = parameter(0.1, [NUMBER], "Errors up to this size cost nothing.", kw_only=True)
 
-    def _problems(self, targets, sample: Sample) -> list[Entries]:
+    def _problems(self, targets, sample: Sample) -> list[SVMDual]:
         return [
             tube_entries(np.ascontiguousarray(column), sample.costs, float(self.epsilon))
             for column in sample.columns.T

@@ -1,5 +1,5 @@
-"""Support vector machines over a mixture of kernels, one or several that share it, as one value
-with a cutting plane.
+"""Support vector machines over a mixture of kernels: one or several that share it, with the cutting
+plane of their total value.
 """
 
 from typing import NamedTuple
@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.methods.multiple_kernels.level.method import (
-    Cut,
-    Weighing,
+    CuttingPlane,
+    MKLSolution,
     fixed_weights,
     level_method,
     norm_method,
@@ -17,74 +17,79 @@ from tamis.methods.multiple_kernels.level.weight_set import WeightSet
 from tamis.methods.multiple_kernels.matrices.store import KernelStore
 from tamis.solvers.svm_dual.dual import SvmOutcome, solve_svm
 
-FINEST = 1e-9
-# Tenfold, of the machines' tolerance: more than lie between any start and the finest.
-TIGHTENINGS = 10
+MIN_SVM_TOLERANCE = 1e-9
+# Each divides the tolerance of the machines by ten; more than lead from any start to the minimum.
+MAX_TIGHTENINGS = 10
 
 
-class Entries(NamedTuple):
-    """The entries of one machine, as `solve_svm` takes them."""
+class SVMDual(NamedTuple):
+    """The dual problem of one machine: arguments of `solve_svm`, one entry for each row, or two in
+    regression.
+    """
 
     signs: np.ndarray
     linear: np.ndarray
     caps: np.ndarray
     rows: np.ndarray | None = None
     epsilon: float = 0.0
-    """Half the width of the tube of rows with numbers."""
+    """Half the width of the tube of regression."""
 
 
-def hinge_entries(signs: np.ndarray, caps: np.ndarray) -> Entries:
-    """Rows of two classes."""
-    return Entries(signs, np.ones(len(signs)), caps)
+def hinge_entries(signs: np.ndarray, caps: np.ndarray) -> SVMDual:
+    """Return the dual problem of two classes with signs +1 and -1; `caps` are the row costs."""
+    return SVMDual(signs, np.ones(len(signs)), caps)
 
 
-def tube_entries(targets: np.ndarray, caps: np.ndarray, epsilon: float) -> Entries:
-    """Rows with numbers as targets, errors up to `epsilon` free: one entry for each side."""
+def tube_entries(targets: np.ndarray, caps: np.ndarray, epsilon: float) -> SVMDual:
+    """Return the dual problem of regression with errors up to `epsilon` free: one entry for each
+    side of the tube.
+    """
     n = len(targets)
     signs, rows = np.r_[np.ones(n), -np.ones(n)], np.r_[np.arange(n), np.arange(n)]
     linear = signs * np.r_[targets, targets] - epsilon
-    return Entries(signs, linear, np.r_[caps, caps], rows, epsilon)
+    return SVMDual(signs, linear, np.r_[caps, caps], rows, epsilon)
 
 
 class Machines:
     """Machines over the usable kernels of a store; every call starts from the last solution."""
 
-    def __init__(self, store: KernelStore, problems: list[Entries], tol: float = 1e-3):
+    def __init__(self, store: KernelStore, problems: list[SVMDual], tol: float = 1e-3):
         self.store, self.problems, self.tol = store, problems, tol
-        self.places = np.flatnonzero(store.usable)
-        self.starts: list = [None] * len(problems)
+        self.usable_kernels = np.flatnonzero(store.usable)
+        self.last_alphas: list = [None] * len(problems)
 
-    def spread(self, theta: np.ndarray) -> np.ndarray:
-        """Weights of all kernels, 0 where a kernel cannot be used."""
-        full = np.zeros(self.store.count)
-        full[self.places] = theta
+    def expand(self, theta: np.ndarray) -> np.ndarray:
+        """Return the weights of all kernels, 0 for those that are not usable."""
+        full = np.zeros(self.store.n_kernels)
+        full[self.usable_kernels] = theta
         return full
 
-    def __call__(self, theta: np.ndarray, tol: float) -> Cut:
-        """Solve all machines at some weights; their own gap is at most `tol` of their value, if
-        that can be had.
+    def __call__(self, theta: np.ndarray, tol: float) -> CuttingPlane:
+        """Solve all machines at these weights, to a relative duality gap of `tol` where they
+        reach it, and return their cutting plane.
         """
-        kernel = self.store.mixture(self.spread(theta))
-        for _ in range(TIGHTENINGS):
-            found = [self._solve(kernel, k) for k in range(len(self.problems))]
+        kernel = self.store.mixture(self.expand(theta))
+        for _ in range(MAX_TIGHTENINGS):
+            solutions = [self._solve(kernel, k) for k in range(len(self.problems))]
             constant = sum(
-                float(p.linear @ f.alpha) for p, f in zip(self.problems, found, strict=True)
+                float(p.linear @ s.alpha) for p, s in zip(self.problems, solutions, strict=True)
             )
-            value, slack = sum(f.objective for f in found), sum(max(f.gap, 0.0) for f in found)
-            settled = all(f.converged for f in found)
-            if slack <= tol * abs(value) or self.tol <= FINEST or not settled:
+            value = sum(s.objective for s in solutions)
+            svm_gap = sum(max(s.gap, 0.0) for s in solutions)
+            converged = all(s.converged for s in solutions)
+            if svm_gap <= tol * abs(value) or self.tol <= MIN_SVM_TOLERANCE or not converged:
                 break
-            self.tol = max(0.1 * self.tol, FINEST)
-        forms = self.store.forms(np.array([f.beta for f in found]))
-        return Cut(constant, forms[self.places], slack, found, settled)
+            self.tol = max(0.1 * self.tol, MIN_SVM_TOLERANCE)
+        forms = self.store.forms(np.array([s.beta for s in solutions]))
+        return CuttingPlane(constant, forms[self.usable_kernels], svm_gap, solutions, converged)
 
     def _solve(self, kernel, k: int) -> SvmOutcome:
         p = self.problems[k]
-        found = solve_svm(
-            kernel, p.signs, p.linear, p.caps, rows=p.rows, start=self.starts[k], tol=self.tol
+        solutions = solve_svm(
+            kernel, p.signs, p.linear, p.caps, rows=p.rows, start=self.last_alphas[k], tol=self.tol
         )
-        self.starts[k] = found.alpha
-        return found
+        self.last_alphas[k] = solutions.alpha
+        return solutions
 
 
 def learn_weights(
@@ -95,11 +100,11 @@ def learn_weights(
     max_iter: int,
     *,
     uniform: bool = False,
-) -> Weighing:
-    """Weights of the kernels: learnt for `l1_ratio` and `p`, or equal ones."""
-    count = len(machines.places)
+) -> MKLSolution:
+    """Learn the weights of the kernels for `l1_ratio` and `p`, or set equal ones."""
+    n_kernels = len(machines.usable_kernels)
     if uniform:
-        return fixed_weights(machines, np.full(count, 1.0 / count), tol)
+        return fixed_weights(machines, np.full(n_kernels, 1.0 / n_kernels), tol)
     if l1_ratio == 0.0:
-        return norm_method(machines, p, count, tol, max_iter)
-    return level_method(machines, WeightSet(l1_ratio), count, tol, max_iter)
+        return norm_method(machines, p, n_kernels, tol, max_iter)
+    return level_method(machines, WeightSet(l1_ratio), n_kernels, tol, max_iter)

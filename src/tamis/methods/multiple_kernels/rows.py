@@ -1,4 +1,4 @@
-"""Training rows with their kernels: as blocks to learn from, and as mixtures with new rows to
+"""Training rows with their kernels: blocks of entries to learn from, and mixtures with new rows to
 predict with.
 """
 
@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tamis.methods.multiple_kernels.choice import called, take_numbers
+from tamis.methods.multiple_kernels.choice import call_kernel, parse_row_numbers
 from tamis.methods.multiple_kernels.matrices.kinds import Kernel, cross_mixture
 from tamis.numerics.hashing import group_duplicates, row_hashes
 from tamis.solvers.kernels import alike
@@ -15,8 +15,8 @@ from tamis.system.schema import apart, array, listing, one_of, part, rows
 
 
 class Sample(NamedTuple):
-    """Rows to learn from: as given, the columns of their targets, their weights, and what their
-    loss costs.
+    """Training rows as passed to `fit`, the columns of their targets, their weights, and the costs
+    of their losses.
     """
 
     matrix: Any
@@ -24,31 +24,31 @@ class Sample(NamedTuple):
     weights: np.ndarray
     costs: np.ndarray
 
-    def picked(self, rows: np.ndarray) -> "Sample":
-        """Some rows."""
-        return Sample(*(part[rows] for part in self))
+    def select(self, rows: np.ndarray) -> "Sample":
+        """Return the rows at these indices."""
+        return Sample(*(field[rows] for field in self))
 
-    def merged(self) -> "Sample":
-        """Rows in an order of their own, equal rows of equal targets as one of their summed
-        weights.
+    def merge_duplicates(self) -> "Sample":
+        """Merge equal rows of equal targets into one of their summed weights, in an order that
+        depends on their content.
 
-        So a row of weight 2 and a row that comes twice are the same problem, to the bit.
+        A row of weight 2 and a row that occurs twice are then the same problem, to the bit.
         """
         labels = row_hashes(self.columns).view(np.int64)
         order, starts = group_duplicates(self.matrix, labels, self.weights, self.costs)
         first = order[starts]
         weights, costs = (
-            np.add.reduceat(part[order], starts) for part in (self.weights, self.costs)
+            np.add.reduceat(field[order], starts) for field in (self.weights, self.costs)
         )
         return Sample(self.matrix[first], self.columns[first], weights, costs)
 
 
-KNOWN = ("columns", "rows", "numbers")  # sizes that all kernels share
+SHARED_SIZES = ("columns", "rows", "numbers")  # of model files; all kernels share them
 
 
 class KernelRows:
-    """Rows as given, the units of their columns, and the kernels on them: of a dictionary,
-    callables, or matrices.
+    """Rows as passed to `fit`, the mean and standard deviation of their columns, and the kernels on
+    them: of a dictionary, callables, or matrices.
     """
 
     _contents: ClassVar[dict] = {
@@ -61,7 +61,7 @@ class KernelRows:
         "kernels": listing(
             apart(
                 one_of(part(Kernel, "columns"), array("f8", "numbers", ("rows", 0), order=None)),
-                *KNOWN,
+                *SHARED_SIZES,
             ),
             "kernels",
             1,
@@ -72,8 +72,8 @@ class KernelRows:
         self.matrix, self.mean, self.spread, self.kernels = matrix, mean, spread, kernels
 
     @classmethod
-    def of(cls, matrix, weights, kernels, *, standardize: bool) -> "KernelRows":
-        """Rows whose units are their own weighted mean and deviation."""
+    def from_rows(cls, matrix, weights, kernels, *, standardize: bool) -> "KernelRows":
+        """Return rows that are standardised by their weighted means and standard deviations."""
         if standardize and any(isinstance(kernel, Kernel) for kernel in kernels):
             return cls(matrix, *standard_units(matrix, weights), kernels)
         return cls(matrix, np.zeros(matrix.shape[1]), np.ones(matrix.shape[1]), kernels)
@@ -83,51 +83,51 @@ class KernelRows:
         """The rows in standard units."""
         return StandardRows.of(self.matrix, self.mean, self.spread)
 
-    def blocks(self) -> list:
-        """The kernels as a store takes them: those of a dictionary as they are, others as functions
-        that give dense rows.
+    def store_kernels(self) -> list:
+        """Return the kernels for `KernelStore.of`: those of a dictionary unchanged, others as
+        functions that return dense rows.
         """
         return [
-            kernel if isinstance(kernel, Kernel) else self._block(kernel, place)
-            for place, kernel in enumerate(self.kernels)
+            kernel if isinstance(kernel, Kernel) else self._row_block(kernel, index)
+            for index, kernel in enumerate(self.kernels)
         ]
 
-    def _block(self, kernel, place: int):
+    def _row_block(self, kernel, index: int):
         if callable(kernel):
-            return lambda first, last: called(
-                kernel, place, alike(self.matrix[first:last], self.matrix), self.matrix
+            return lambda first, last: call_kernel(
+                kernel, index, alike(self.matrix[first:last], self.matrix), self.matrix
             )
-        numbers = take_numbers(self.matrix, kernel.shape[0])
+        numbers = parse_row_numbers(self.matrix, kernel.shape[0])
         return lambda first, last: kernel[np.ix_(numbers[first:last], numbers)]
 
-    def picked(self, kept: np.ndarray, used: np.ndarray) -> "KernelRows":
-        """Some rows, and of matrices only the columns of these rows; of matrices that are not used,
-        nothing.
+    def select(self, row_indices: np.ndarray, used_kernels: np.ndarray) -> "KernelRows":
+        """Return some rows, with only the columns of these rows of the used matrices, and no
+        columns of the others.
         """
-        matrix = self.matrix[kept]
+        matrix = self.matrix[row_indices]
         if not isinstance(self.kernels[0], np.ndarray):
             return KernelRows(matrix, self.mean, self.spread, list(self.kernels))
-        numbers = take_numbers(matrix, len(self.kernels[0]))
-        parts = [np.zeros((len(self.kernels[0]), 0))] * len(self.kernels)
-        for k in used:
-            parts[k] = self.kernels[k][:, numbers]
-        return KernelRows(matrix, self.mean, self.spread, parts)
+        numbers = parse_row_numbers(matrix, len(self.kernels[0]))
+        matrices = [np.zeros((len(self.kernels[0]), 0))] * len(self.kernels)
+        for k in used_kernels:
+            matrices[k] = self.kernels[k][:, numbers]
+        return KernelRows(matrix, self.mean, self.spread, matrices)
 
     def mixture(self, matrix, factors: np.ndarray) -> np.ndarray:
-        """Weighted sum of the kernels between new rows and these."""
+        """Return the weighted sum of the kernels between new rows and these."""
         matrix = alike(matrix, self.matrix)
-        named = [k for k, kernel in enumerate(self.kernels) if isinstance(kernel, Kernel)]
+        indices = [k for k, kernel in enumerate(self.kernels) if isinstance(kernel, Kernel)]
         total = np.zeros((matrix.shape[0], self.matrix.shape[0]))
-        if named and factors[named].any():
+        if indices and factors[indices].any():
             rows = StandardRows.of(matrix, self.mean, self.spread)
             total = cross_mixture(
-                [self.kernels[k] for k in named], factors[named], rows, self.standard
+                [self.kernels[k] for k in indices], factors[indices], rows, self.standard
             )
-        for place, kernel in enumerate(self.kernels):
-            if isinstance(kernel, Kernel) or not factors[place]:
+        for index, kernel in enumerate(self.kernels):
+            if isinstance(kernel, Kernel) or not factors[index]:
                 continue
             if callable(kernel):
-                total += factors[place] * called(kernel, place, matrix, self.matrix)
+                total += factors[index] * call_kernel(kernel, index, matrix, self.matrix)
             else:
-                total += factors[place] * kernel[take_numbers(matrix, len(kernel))]
+                total += factors[index] * kernel[parse_row_numbers(matrix, len(kernel))]
         return total

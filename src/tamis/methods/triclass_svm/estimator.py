@@ -1,5 +1,5 @@
-"""Kernel machines for two classes each, put together: rows as solvers take them, what a fit keeps,
-scores.
+"""Base of TriClassSVC: parameters of the kernel and the solver, machines of two classes, their
+scores and fitted attributes.
 """
 
 from collections.abc import Callable
@@ -19,29 +19,35 @@ from tamis.base.parameters import ABOVE, COUNT, NUMBER, estimator, one_of, param
 from tamis.base.splits import calibration_scores
 from tamis.base.validation import take_blocks, warn_user
 from tamis.methods.triclass_svm.labels import FewLabels
-from tamis.methods.triclass_svm.solver import KernelRows, Solved, SparseRows, descend
-from tamis.methods.triclass_svm.tasks import Task
+from tamis.methods.triclass_svm.problems import BinaryProblem
+from tamis.methods.triclass_svm.solver import (
+    KernelMatrixRows,
+    MachineSolution,
+    SparseRows,
+    majorise_minimise,
+)
 from tamis.numerics.csr import Csr, trusted
 from tamis.solvers.calibration import fit_sigmoid
 from tamis.solvers.kernels import KERNELS, kernel_matrix
 from tamis.system.schema import array, by, count, figure, indices, number, records, rows
 from tamis.system.schema import one_of as any_of
 
-MOST_ROWS = 3000  # of a linear kernel matrix; beyond it rows are swept as they are
-KEPT = array("i8", "kept", least=0, increasing=True)
-VECTORS = any_of(
+MAX_KERNEL_ROWS = 3000  # of a linear kernel matrix; beyond it the solver sweeps the rows
+SUPPORT_INDICES = array("i8", "kept", least=0, increasing=True)
+SUPPORT_VECTORS = any_of(
     array(("f8", "f4"), "kept", "columns", order=None), rows("kept", "columns", dtypes=("f8", "f4"))
 )
-STOPPED = (
+NOT_CONVERGED = (
     "stopped before it converged. Raise max_iter={self.max_iter} or tol={self.tol:g}, lower C, or "
     "scale the columns."
 )
-OF_KERNELS = ("coef_", "dual_coef_", "support_vectors_", "_columns")  # which depends on the kernel
+# Attributes that only some kernels have.
+KERNEL_ATTRIBUTES = ("coef_", "dual_coef_", "support_vectors_", "_columns")
 
 
 @estimator(kw_only=True)
 class KernelMachines(CalibratedClassifier):
-    """Base of machines over one kernel."""
+    """Base of support vector machines over one kernel."""
 
     kernel: str | Callable = parameter(
         "linear",
@@ -66,15 +72,16 @@ class KernelMachines(CalibratedClassifier):
     multi_class: str = parameter(
         "ovo",
         [one_of("ovo", "ovr")],
-        "With several classes, one machine a pair of classes, or one a class. In the former, rows "
-        'of all other classes serve as irrelevant ones in the modes "3c" and "usvm".',
+        'With several classes, "ovo" fits one machine for each pair of classes, "ovr" one for each '
+        'class. In "ovo", rows of all other classes count as irrelevant in the modes "3c" and '
+        '"usvm".',
     )
     solver: str = parameter(
         "auto",
         [one_of("auto", "smo", "coordinate")],
-        '"smo" works on the kernel matrix; "coordinate" sweeps the rows of a linear kernel, dense '
-        'or sparse, and makes no such matrix. "auto" takes the latter for a linear kernel and more '
-        "than 3,000 rows.",
+        '"smo" uses the kernel matrix; "coordinate" sweeps the rows of a linear kernel, dense or '
+        'sparse, without that matrix. "auto" is "coordinate" for a linear kernel and more than '
+        '3,000 rows, else "smo".',
     )
     tol: float = parameter(
         1e-3,
@@ -82,7 +89,7 @@ class KernelMachines(CalibratedClassifier):
         "Largest violation of the optimality conditions of a convex problem, in units of the "
         "score.",
     )
-    max_iter: int = parameter(50, [COUNT], "Most convex problems to solve from a start.")
+    max_iter: int = parameter(50, [COUNT], "Maximum of convex problems to solve from a start.")
     _contents: ClassVar[dict] = {
         "_width": number(float, above=0.0),
         "intercept_": array("f8", "machines"),
@@ -90,10 +97,10 @@ class KernelMachines(CalibratedClassifier):
         "_columns": by(
             "kernel",
             {"linear": None, "precomputed": indices("kept", below="columns", increasing=True)},
-            KEPT,
+            SUPPORT_INDICES,
         ),
         "dual_coef_": by("kernel", {"linear": None}, array("f8", "machines", "kept")),
-        "support_vectors_": by("kernel", {"linear": None, "precomputed": None}, VECTORS),
+        "support_vectors_": by("kernel", {"linear": None, "precomputed": None}, SUPPORT_VECTORS),
         "objective_": figure(),
         "gap_": figure(),
         "history_": records(),
@@ -108,7 +115,7 @@ class KernelMachines(CalibratedClassifier):
             Weights, for a linear kernel only. The machines are the pairs of classes in the order of
             `itertools.combinations`, or the classes.
         dual_coef_ : ndarray of shape (n_machines, n_support_vectors)
-            Weights of the rows kept, for other kernels.
+            Weights of the support vectors, for other kernels.
         support_vectors_ : {ndarray, sparse array} of shape (n_support_vectors, n_features)
             Rows of a weight other than 0, for other kernels.
         intercept_ : ndarray of shape (n_machines,)
@@ -118,9 +125,9 @@ class KernelMachines(CalibratedClassifier):
         gap_ : float
             Duality gap of the last convex problem, summed over machines.
         n_iter_ : int
-            Convex problems solved; of several machines or stages the most.
+            Number of convex problems solved, the maximum over machines and stages.
         history_ : list of dict
-            Per machine and step: objective, duality gap, and how many unlabelled rows are taken for
+            For each machine and step: objective, duality gap, and how many unlabelled rows count as
             rows of a class.
         n_features_in_ : int
             Number of columns.
@@ -128,8 +135,8 @@ class KernelMachines(CalibratedClassifier):
             Names of the columns, where X had them."""
 
     # ------------------------------------------------------------------ rows
-    def _take(self, X, *, reset: bool):
-        """Rows as NumPy or SciPy have them."""
+    def _validate_rows(self, X, *, reset: bool):
+        """Return X as a validated NumPy array or SciPy matrix."""
         rows = take_blocks(self, X, reset=reset)
         sparse = isinstance(rows, Csr)
         rows = rows.scipy() if isinstance(rows, Csr) else rows
@@ -140,58 +147,68 @@ class KernelMachines(CalibratedClassifier):
             )
         return rows
 
-    def _solvable(self, rows, width: float) -> KernelRows | SparseRows:
-        """Rows as a solver takes them."""
-        large = self.kernel == "linear" and rows.shape[0] > MOST_ROWS
+    def _solver_rows(self, rows, width: float) -> KernelMatrixRows | SparseRows:
+        """Return the rows in the form of the solver."""
+        large = self.kernel == "linear" and rows.shape[0] > MAX_KERNEL_ROWS
         if self.solver == "coordinate" or (self.solver == "auto" and large):
             return SparseRows(trusted(sp.csr_array(rows)))
-        return KernelRows(self._kernel(rows, rows, width))
+        return KernelMatrixRows(self._kernel(rows, rows, width))
 
     def _kernel(self, X, Y, width: float) -> np.ndarray:
         return kernel_matrix(X, Y, self.kernel, width, self.degree, self.coef0)
 
     # ------------------------------------------------------------------ learn
-    def _machines(self, rows, tasks: list[Task], start) -> list[Solved]:
-        """One machine a problem."""
-        tol, most = float(self.tol), int(self.max_iter)
-        return [descend(rows, task, start, tol, most) for task in tasks]
+    def _fit_machines(self, rows, problems: list[BinaryProblem], init) -> list[MachineSolution]:
+        """Return one machine for each problem."""
+        tol, max_iter = float(self.tol), int(self.max_iter)
+        return [majorise_minimise(rows, problem, init, tol, max_iter) for problem in problems]
 
-    def _held_out(self, rows, tasks: list[Task], start, labels: FewLabels, seed: int = 0):
-        """Scores of the labelled rows by machines that had all but them, one an output, and how
-        many of those machines stopped early.
+    def _held_out_scores(
+        self, rows, problems: list[BinaryProblem], init, labels: FewLabels, seed: int = 0
+    ):
+        """Return the scores of the labelled rows, one column for each output, by machines trained
+        without them, and the number of those machines that did not converge.
         """
-        known, many = labels.known, len(labels.targets.classes)
-        stopped: list[Solved] = []
+        labelled, n_classes = labels.labelled_rows, len(labels.targets.classes)
+        not_converged: list[MachineSolution] = []
 
         def score(_, test):
-            sits = np.isin(np.arange(len(labels.codes)), known[test])
-            without = [task._replace(prices=np.where(sits, 0.0, task.prices)) for task in tasks]
-            machines = self._machines(rows, without, start)
-            stopped.extend(machine for machine in machines if not machine.converged)
-            scores = np.column_stack([machine.scores[known[test]] for machine in machines])
-            return self._gathered(scores, many)
+            held_out = np.isin(np.arange(len(labels.codes)), labelled[test])
+            reduced = [
+                problem._replace(costs=np.where(held_out, 0.0, problem.costs))
+                for problem in problems
+            ]
+            machines = self._fit_machines(rows, reduced, init)
+            not_converged.extend(machine for machine in machines if not machine.converged)
+            scores = np.column_stack([machine.scores[labelled[test]] for machine in machines])
+            return self._output_scores(scores, n_classes)
 
-        return calibration_scores(labels.codes[known], score, seed), len(stopped)
+        return calibration_scores(labels.codes[labelled], score, seed), len(not_converged)
 
-    def _sigmoids(self, rows, tasks: list[Task], start, labels: FewLabels, shares):
-        """Sigmoids on held-out scores of labelled rows of these weights, one an output."""
+    def _fit_sigmoids(self, rows, problems: list[BinaryProblem], init, labels: FewLabels, weights):
+        """Return one sigmoid for each output, fitted on held-out scores of the labelled rows with
+        these weights, or None without `probability`.
+        """
         if not self.probability:
             return None
-        scores, stopped = self._held_out(rows, tasks, start, labels)
-        sides = labels.targets.signs(labels.columns) > 0.0
-        if stopped:
+        scores, n_not_converged = self._held_out_scores(rows, problems, init, labels)
+        is_positive = labels.targets.signs(labels.target_columns) > 0.0
+        if n_not_converged:
             warn_user(
-                f"{stopped} machines behind the probabilities {STOPPED.format(self=self)}",
+                f"{n_not_converged} machines behind the probabilities "
+                f"{NOT_CONVERGED.format(self=self)}",
                 ConvergenceWarning,
             )
-        columns = zip(scores.T, sides.T, strict=True)
-        return np.array([fit_sigmoid(column, side, shares)[:2] for column, side in columns])
+        outputs = zip(scores.T, is_positive.T, strict=True)
+        return np.array(
+            [fit_sigmoid(column, positive, weights)[:2] for column, positive in outputs]
+        )
 
-    # ------------------------------------------------------------------ what a fit keeps
-    def _kept(self, rows, machines: list[Solved]) -> dict[str, Any]:
-        """What predictions need, and what happened."""
+    # ------------------------------------------------------------------ fitted attributes
+    def _fitted_attributes(self, rows, machines: list[MachineSolution]) -> dict[str, Any]:
+        """Return the attributes of the machines: weights, bounds and history."""
         beta = np.array([machine.beta for machine in machines])
-        found: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "intercept_": np.array([machine.intercept for machine in machines]),
             "objective_": float(sum(machine.objective for machine in machines)),
             "gap_": float(sum(machine.gap for machine in machines)),
@@ -203,38 +220,40 @@ class KernelMachines(CalibratedClassifier):
             ],
         }
         if self.kernel == "linear":
-            found["coef_"] = np.ascontiguousarray(beta @ rows.astype(np.float64, copy=False))
-            return found
-        kept = found["_columns"] = np.flatnonzero(beta.any(axis=0))
-        found["dual_coef_"] = np.ascontiguousarray(beta[:, kept])
+            attributes["coef_"] = np.ascontiguousarray(beta @ rows.astype(np.float64, copy=False))
+            return attributes
+        support = attributes["_columns"] = np.flatnonzero(beta.any(axis=0))
+        attributes["dual_coef_"] = np.ascontiguousarray(beta[:, support])
         if self.kernel != "precomputed":
-            found["support_vectors_"] = rows[kept]
-        return found
+            attributes["support_vectors_"] = rows[support]
+        return attributes
 
-    def _keep(self, found: dict[str, Any]) -> None:
-        """Show a fit, in a single step: another thread may be predicting."""
-        self.__dict__.update(found)
-        for name in OF_KERNELS:
-            if name not in found:
+    def _store(self, attributes: dict[str, Any]) -> None:
+        """Set all attributes of a fit in one step, since another thread may be predicting."""
+        self.__dict__.update(attributes)
+        for name in KERNEL_ATTRIBUTES:
+            if name not in attributes:
                 self.__dict__.pop(name, None)
 
     def _restored(self) -> None:
-        """Refuse a file with another number of machines than its classes need."""
+        """Raise for a file whose number of machines does not match its classes."""
         if not self.__sklearn_is_fitted__():
             return
-        many = len(self._targets.classes)
-        needed = many * (many - 1) // 2 if many == 2 or self.multi_class == "ovo" else many
-        if many < 2 or self._targets.labels or len(self.intercept_) != needed:
-            raise ValueError(f"{len(self.intercept_)} machines do not fit {many} classes")
+        n_classes = len(self._targets.classes)
+        n_machines = n_classes
+        if n_classes == 2 or self.multi_class == "ovo":
+            n_machines = n_classes * (n_classes - 1) // 2
+        if n_classes < 2 or self._targets.labels or len(self.intercept_) != n_machines:
+            raise ValueError(f"{len(self.intercept_)} machines do not fit {n_classes} classes")
 
     def __sklearn_is_fitted__(self):
         return "intercept_" in vars(self)
 
     # ------------------------------------------------------------------ scores
     def _machine_scores(self, X) -> np.ndarray:
-        """Scores of all machines."""
+        """Return the scores of all machines."""
         check_is_fitted(self)
-        rows = self._take(X, reset=False)
+        rows = self._validate_rows(X, reset=False)
         if self.kernel == "linear":
             return rows @ self.coef_.T + self.intercept_
         values = (
@@ -245,20 +264,20 @@ class KernelMachines(CalibratedClassifier):
         return values @ self.dual_coef_.T + self.intercept_
 
     def _scores(self, X) -> np.ndarray:
-        """Scores of the outputs."""
+        """Return the scores of the outputs."""
         scores = self._machine_scores(X)
-        return self._gathered(scores, len(self._targets.classes))
+        return self._output_scores(scores, len(self._targets.classes))
 
-    def _gathered(self, scores: np.ndarray, many: int) -> np.ndarray:
-        """Scores of the outputs from those of the machines."""
-        if many > 2 and self.multi_class == "ovo":
-            return _ovr_decision_function(scores > 0.0, scores, many)
-        return scores
+    def _output_scores(self, machine_scores: np.ndarray, n_classes: int) -> np.ndarray:
+        """Return the scores of the outputs from those of the machines."""
+        if n_classes > 2 and self.multi_class == "ovo":
+            return _ovr_decision_function(machine_scores > 0.0, machine_scores, n_classes)
+        return machine_scores
 
     def _kept_weights(self) -> Weights:
-        """The weights of a linear kernel's columns."""
-        many = len(self._targets.classes)
-        if self.kernel != "linear" or (many > 2 and self.multi_class == "ovo"):
+        """Return the nonzero weights of the columns, for a linear kernel."""
+        n_classes = len(self._targets.classes)
+        if self.kernel != "linear" or (n_classes > 2 and self.multi_class == "ovo"):
             raise TypeError(
                 f"the scores of this {type(self).__name__} (kernel={self.kernel!r}, multi_class="
                 f"{self.multi_class!r}) are no sums over columns. Take kernel='linear', and "

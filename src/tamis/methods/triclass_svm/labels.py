@@ -1,4 +1,4 @@
-"""Targets where some rows have no label, and some are known to belong to no class."""
+"""Labels of classes, of unlabelled rows and of rows known to belong to no class."""
 
 from typing import NamedTuple
 
@@ -12,24 +12,24 @@ IRRELEVANT, UNLABELLED = -1, -2
 
 
 class FewLabels(NamedTuple):
-    """Classes, and of every row the number of its class, or one of the two marks above."""
+    """The classes, and the code of each row: the index of its class, IRRELEVANT or UNLABELLED."""
 
     targets: ClassTargets
     codes: np.ndarray
 
     @property
-    def known(self) -> np.ndarray:
-        """Numbers of the labelled rows."""
+    def labelled_rows(self) -> np.ndarray:
+        """Indices of the labelled rows."""
         return np.flatnonzero(self.codes >= 0)
 
     @property
-    def columns(self) -> np.ndarray:
-        """Columns of the targets of the labelled rows."""
-        return self.targets.columns(self.codes[self.known])
+    def target_columns(self) -> np.ndarray:
+        """Target columns of the labelled rows."""
+        return self.targets.columns(self.codes[self.labelled_rows])
 
 
 def is_missing(label) -> bool:
-    """Whether a mark stands for missing labels: None, nan, or what pandas has for them."""
+    """Return whether a label is missing: None, nan, or NA and NaT of pandas."""
     return (
         label is None
         or bool(np.isscalar(label) and label != label)
@@ -37,72 +37,73 @@ def is_missing(label) -> bool:
     )
 
 
-def read_labels(model: str, y, counted, unlabeled, irrelevant_label) -> FewLabels:
-    """Sort the rows of y into classes, unlabelled rows and rows known as irrelevant; classes are
-    those of the rows that are `counted`.
+def parse_labels(model_name: str, y, has_weight, unlabeled, irrelevant_label) -> FewLabels:
+    """Split the rows of y into classes, unlabelled rows and rows known as irrelevant. Only rows
+    with weight define classes.
     """
-    n_rows = len(counted)
-    refuse_none(y, model)
+    n_rows = len(has_weight)
+    refuse_none(y, model_name)
     y = along_one(np.asarray(y) if isinstance(y, list | tuple) else y)
     check_length(y, n_rows)
-    open_, beside = marked(y, unlabeled), np.zeros(n_rows, dtype=bool)
+    is_unlabelled, is_irrelevant = has_label(y, unlabeled), np.zeros(n_rows, dtype=bool)
     if irrelevant_label is not None:
-        beside = marked(y, irrelevant_label)
-    if (open_ & beside).any():
+        is_irrelevant = has_label(y, irrelevant_label)
+    if (is_unlabelled & is_irrelevant).any():
         raise ValueError(
-            f"{model}: unlabeled={unlabeled!r} and irrelevant_label={irrelevant_label!r} mark the "
-            "same rows; give them two labels."
+            f"{model_name}: unlabeled={unlabeled!r} and irrelevant_label={irrelevant_label!r} "
+            "mark the same rows; use two labels."
         )
-    known = counted & ~(open_ | beside)
-    classes, numbers = _classes(model, y[known], unlabeled, int(np.count_nonzero(open_)))
-    codes = np.where(open_, UNLABELLED, IRRELEVANT)
-    codes[known] = numbers
+    is_labelled = has_weight & ~(is_unlabelled | is_irrelevant)
+    n_unlabelled = int(np.count_nonzero(is_unlabelled))
+    classes, class_codes = _classes(model_name, y[is_labelled], unlabeled, n_unlabelled)
+    codes = np.where(is_unlabelled, UNLABELLED, IRRELEVANT)
+    codes[is_labelled] = class_codes
     return FewLabels(ClassTargets(classes), codes)
 
 
-def marked(y, label) -> np.ndarray:
-    """Rows that carry a label, or for None and nan, rows whose label is missing."""
+def has_label(y, label) -> np.ndarray:
+    """Return the mask of the rows with a label, or with a missing label for None and nan."""
     if is_missing(label):
-        may_miss = y.dtype.kind in "Of"
-        return np.array([may_miss and is_missing(v) for v in y.tolist()], dtype=bool)
+        can_be_missing = y.dtype.kind in "Of"
+        return np.array([can_be_missing and is_missing(v) for v in y.tolist()], dtype=bool)
     return np.array([not is_missing(v) and bool(v == label) for v in y.tolist()], dtype=bool)
 
 
-def _classes(model: str, labels, unlabeled, n_unlabelled: int):
-    """Classes and class numbers of the labelled rows."""
+def _classes(model_name: str, labels, unlabeled, n_unlabelled: int):
+    """Return the classes and the class codes of the labelled rows."""
     if labels.dtype.kind == "O":
         missing = [v for v in labels.tolist() if is_missing(v)]
         if missing:
             raise ValueError(
-                f"{model}: y holds {missing[0]!r}, but unlabeled={unlabeled!r}. Pass "
+                f"{model_name}: y holds {missing[0]!r}, but unlabeled={unlabeled!r}. Pass "
                 "unlabeled=None for rows whose label is missing."
             )
         kinds = {isinstance(v, str) for v in labels.tolist()}
         if len(kinds) > 1:
-            raise ValueError(f"{model}: y mixes text and numbers as classes; use one kind.")
+            raise ValueError(f"{model_name}: y mixes text and numbers as classes; use one kind.")
         labels = labels if kinds == {True} else np.asarray(labels.tolist())
     elif labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     if len(labels):
         check_classes(labels)
-    classes, numbers = np.unique(labels, return_inverse=True)
+    classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        found = f"one class alone, {classes.tolist()[0]!r}" if len(classes) else "no class"
+        description = f"one class alone, {classes.tolist()[0]!r}" if len(classes) else "no class"
         raise ValueError(
-            f"{model} needs labelled rows of at least 2 classes, but y holds {found}, besides "
-            f"{n_unlabelled} unlabelled rows (unlabeled={unlabeled!r}). Mark unlabelled rows in y "
-            "by that label; if it is a class of yours, set unlabeled to another one, or to None or "
-            "nan, and mark unlabelled rows by that."
+            f"{model_name} needs labelled rows of at least 2 classes, but y holds {description}, "
+            f"besides {n_unlabelled} unlabelled rows (unlabeled={unlabeled!r}). Mark unlabelled "
+            "rows in y by that label; if it is one of your classes, set unlabeled to another "
+            "label, or to None or nan, and mark unlabelled rows by it."
         )
-    return classes, numbers
+    return classes, codes
 
 
-def irrelevant_mark(classes, unlabeled, irrelevant_label):
-    """The label that predictions use for irrelevant rows: the user's, else one that is no class."""
+def choose_irrelevant_label(classes, unlabeled, irrelevant_label):
+    """Return the label of irrelevant rows in predictions: the user's, or one that is no class."""
     if irrelevant_label is not None:
         return irrelevant_label
-    taken = [*classes.tolist(), unlabeled]
+    reserved = [*classes.tolist(), unlabeled]
     if classes.dtype.kind in "OUS":
-        words = ("irrelevant", "(irrelevant)", "(of no class)")
-        return next(word for word in words if word not in taken)
-    return next(-k for k in range(len(taken) + 1) if -k not in taken)
+        candidates = ("irrelevant", "(irrelevant)", "(of no class)")
+        return next(candidate for candidate in candidates if candidate not in reserved)
+    return next(-k for k in range(len(reserved) + 1) if -k not in reserved)

@@ -1,5 +1,5 @@
-"""Dual coordinate descent on sparse rows: the support vector dual of entries, one entry at a time,
-without a kernel matrix.
+"""Dual coordinate descent on sparse rows: the dual problem of a linear support vector machine, one
+entry at a time, without a kernel matrix.
 """
 
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
 
 
-class Entries(NamedTuple):
-    """Entries of a dual: the sign of each, its linear term, its cap and its row."""
+class DualEntries(NamedTuple):
+    """Entries of a dual problem: the sign of each, its linear term, its cap and its row."""
 
     signs: np.ndarray
     linear: np.ndarray
@@ -22,30 +22,31 @@ class Entries(NamedTuple):
     rows: np.ndarray
 
 
-class Centred(NamedTuple):
-    """What is added to the inner products of the rows: a constant, less their leans. With leans of
-    0 the intercept is a column of the constant's root; with products with a centre as leans, and
-    its square as the constant, all rows are centred.
+class KernelShift(NamedTuple):
+    """The change of the inner product of rows i and j: `constant` minus `products[i]` minus
+    `products[j]`. With products of 0 the intercept is a column with the root of the constant as
+    its value; with the products of the rows with a centre, and the square of the centre as the
+    constant, all rows are centred.
     """
 
     norms: np.ndarray
-    """Squared norms of rows so changed."""
-    leans: np.ndarray
+    """Squared norms of the rows after the change."""
+    products: np.ndarray
     constant: float
 
 
 @helper
-def shuffle(active, count, key):
-    """Put the first `count` entries into an order named by `key`."""
-    for k in range(count):
-        last = count - ONE - k
+def shuffle(active, n_active, key):
+    """Permute the first `n_active` entries by the random numbers of `key`."""
+    for k in range(n_active):
+        last = n_active - ONE - k
         other = mix64(key + last) % (last + ONE)
         active[last], active[other] = active[other], active[last]
 
 
 @helper
 def dot(data, indices, indptr, row, coef):
-    """Score of a sparse row."""
+    """Return the inner product of a sparse row with `coef`."""
     total = 0.0
     for k in range(indptr[row], indptr[row + ONE]):
         total += data[k] * coef[indices[k]]
@@ -53,58 +54,60 @@ def dot(data, indices, indptr, row, coef):
 
 
 @compiled
-def sweep_entries(rows, entries, centred, alpha, coef, bias, total, tol, most, key):
-    """Sweep over the entries, in a new order each time, until none is further than `tol` from
-    optimal; at most `most` times.
+def sweep_entries(rows, entries, shift, alpha, coef, bias, signed_sum, tol, max_sweeps, key):
+    """Sweep over the entries in random order until the largest violation of optimality is at most
+    `tol`, or `max_sweeps` times.
 
-    The score of a row is its product with `coef`, plus `bias`, less `total` times its lean, where
-    `total` is the signed sum of `alpha`. An entry at a bound whose slope leads out of it, beyond
-    any in the sweep before, sits out until the rest is solved. Changes `alpha` and `coef`; returns
-    the sweeps made, the last violation among all entries (infinity while some sit out), bias and
-    total.
+    The score of a row is its product with `coef`, plus `bias`, minus `signed_sum` times its product
+    with the centre, where `signed_sum` is the signed sum of `alpha`. Shrinking leaves out an entry
+    at a bound with a gradient beyond all those of the sweep before, until the others are solved.
+    Changes `alpha` and `coef`; returns the number of sweeps, the last violation among all entries
+    (infinity while some are left out), bias and signed sum.
     """
     data, indices, indptr, _ = rows
-    signs, linear, caps, at = entries
-    norms, leans, constant = centred
+    signs, linear, caps, row_of_entry = entries
+    norms, products, constant = shift
     active = np.empty(caps.shape[0], np.uint64)
-    whole = ZERO
+    n_entries = ZERO
     for e in range(np.uint64(caps.shape[0])):
         if caps[e] > 0.0:
-            active[whole] = e
-            whole += ONE
-    count, above, below = whole, np.inf, -np.inf
-    turn, worst = 0, np.inf
-    while turn < most and whole:
-        shuffle(active, count, mix64(key + np.uint64(turn)))
-        turn += 1
-        high, least, k = -np.inf, np.inf, ZERO
-        while k < count:
+            active[n_entries] = e
+            n_entries += ONE
+    n_active, shrink_above, shrink_below = n_entries, np.inf, -np.inf
+    sweep, violation = 0, np.inf
+    while sweep < max_sweeps and n_entries:
+        shuffle(active, n_active, mix64(key + np.uint64(sweep)))
+        sweep += 1
+        largest, smallest, k = -np.inf, np.inf, ZERO
+        while k < n_active:
             e = active[k]
-            row, sign = at[e], signs[e]
-            score = dot(data, indices, indptr, row, coef) + bias - total * leans[row]
-            slope = sign * score - linear[e]
-            if (alpha[e] == 0.0 and slope > above) or (alpha[e] == caps[e] and slope < below):
-                count -= ONE
-                active[k], active[count] = active[count], active[k]
+            row, sign = row_of_entry[e], signs[e]
+            score = dot(data, indices, indptr, row, coef) + bias - signed_sum * products[row]
+            gradient = sign * score - linear[e]
+            if (alpha[e] == 0.0 and gradient > shrink_above) or (
+                alpha[e] == caps[e] and gradient < shrink_below
+            ):
+                n_active -= ONE
+                active[k], active[n_active] = active[n_active], active[k]
                 continue
             k += ONE
-            falls = slope if alpha[e] > 0.0 or slope < 0.0 else 0.0
-            falls = falls if alpha[e] < caps[e] or slope > 0.0 else 0.0
-            high, least = max(high, falls), min(least, falls)
-            if falls != 0.0:
-                moved = min(max(alpha[e] - slope / norms[row], 0.0), caps[e])
-                step = sign * (moved - alpha[e])
-                alpha[e] = moved
-                bias += step * (constant - leans[row])
-                total += step
+            projected = gradient if alpha[e] > 0.0 or gradient < 0.0 else 0.0
+            projected = projected if alpha[e] < caps[e] or gradient > 0.0 else 0.0
+            largest, smallest = max(largest, projected), min(smallest, projected)
+            if projected != 0.0:
+                new_alpha = min(max(alpha[e] - gradient / norms[row], 0.0), caps[e])
+                step = sign * (new_alpha - alpha[e])
+                alpha[e] = new_alpha
+                bias += step * (constant - products[row])
+                signed_sum += step
                 for k2 in range(indptr[row], indptr[row + ONE]):
                     coef[indices[k2]] += step * data[k2]
-        worst = max(high, -least) if count == whole else np.inf
-        if max(high, -least) <= tol:
-            if count == whole:
+        violation = max(largest, -smallest) if n_active == n_entries else np.inf
+        if max(largest, -smallest) <= tol:
+            if n_active == n_entries:
                 break
-            count, above, below = whole, np.inf, -np.inf
+            n_active, shrink_above, shrink_below = n_entries, np.inf, -np.inf
         else:
-            above = high if high > 0.0 else np.inf
-            below = least if least < 0.0 else -np.inf
-    return turn, worst, bias, total
+            shrink_above = largest if largest > 0.0 else np.inf
+            shrink_below = smallest if smallest < 0.0 else -np.inf
+    return sweep, violation, bias, signed_sum

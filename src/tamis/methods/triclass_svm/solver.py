@@ -1,4 +1,4 @@
-"""Majorise-minimise for support vector machines with unlabelled rows: every step is one convex
+"""Majorise-minimise for support vector machines with unlabelled rows: every step solves one convex
 problem of hinge and tube rows.
 """
 
@@ -7,26 +7,28 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.methods.triclass_svm.linear import solve_linear_svm
-from tamis.methods.triclass_svm.loop import Entries
-from tamis.methods.triclass_svm.tasks import Task
+from tamis.methods.triclass_svm.loop import DualEntries
+from tamis.methods.triclass_svm.problems import BinaryProblem
 from tamis.numerics.csr import NOTHING, Csr
 from tamis.solvers.svm_dual.dual import solve_svm
 
-SMALL = 1e-6  # least share of the objective that a step must win
-STAGES = (0.03, 0.1, 0.3, 1.0)  # shares of the price of unlabelled rows, annealed
-TIGHTER = (1.0, 0.1, 0.01)
+MIN_RELATIVE_DECREASE = 1e-6  # of the objective in a step; below it the steps end
+ANNEALING_FACTORS = (0.03, 0.1, 0.3, 1.0)  # of the costs of unlabelled rows, one for each stage
+TOLERANCE_FACTORS = (1.0, 0.1, 0.01)  # tried until a step does not raise the objective
 
 
-class Solved(NamedTuple):
-    """A machine: weights of the rows, scores of the rows, and how it was found."""
+class MachineSolution(NamedTuple):
+    """A machine: weights of the rows, intercept, scores of the rows, squared norm, and how it was
+    solved.
+    """
 
     beta: np.ndarray
     intercept: float
     scores: np.ndarray
     sqnorm: float
     gap: float
-    held: float = 0.0
-    """Weight of the mean of unlabelled rows, where it is held."""
+    mean_beta: float = 0.0
+    """Weight of the mean of unlabelled rows, where its score is fixed."""
     converged: bool = True
     labels: np.ndarray = NOTHING
     objective: float = np.nan
@@ -34,168 +36,208 @@ class Solved(NamedTuple):
     history: tuple = ()
 
 
-class KernelRows:
-    """Rows known by their kernel matrix."""
+class KernelMatrixRows:
+    """Rows represented by their kernel matrix. `extended` has the mean of unlabelled rows as an
+    additional row.
+    """
 
-    def __init__(self, kernel, wider=None):
-        self.kernel, self.wider = kernel, wider
+    def __init__(self, kernel, extended=None):
+        self.kernel, self.extended = kernel, extended
 
-    def held(self, shares) -> "KernelRows":
-        """The same rows and their weighted mean as a last row, whose score can be held."""
-        column = self.kernel @ shares
-        return KernelRows(
-            self.kernel, np.block([[self.kernel, column[:, None]], [column[None], shares @ column]])
+    def with_mean(self, mean_weights) -> "KernelMatrixRows":
+        """Return the rows with their weighted mean, so that its score can be fixed."""
+        column = self.kernel @ mean_weights
+        return KernelMatrixRows(
+            self.kernel,
+            np.block([[self.kernel, column[:, None]], [column[None], mean_weights @ column]]),
         )
 
     def solve(
-        self, entries: Entries, before: Solved | None, mean: float | None, tol: float, exact: bool
-    ) -> Solved:
-        """One convex problem. A held mean is two entries without a cap."""
+        self,
+        entries: DualEntries,
+        previous: MachineSolution | None,
+        mean_score: float | None,
+        tol: float,
+        exact: bool,
+    ) -> MachineSolution:
+        """Solve one convex problem. A fixed mean score is two entries without a cap."""
         signs, linear, caps, rows = entries
         n, kernel, start = len(self.kernel), self.kernel, None
-        if mean is not None:
-            signs, linear = np.append(signs, (1.0, -1.0)), np.append(linear, (mean, -mean))
+        if mean_score is not None:
+            signs = np.append(signs, (1.0, -1.0))
+            linear = np.append(linear, (mean_score, -mean_score))
             caps, rows = np.append(caps, (np.inf, np.inf)), np.append(rows, (n, n))
-            kernel = self.wider
-        if before is not None:
-            start = signs * np.append(before.beta, before.held)[rows]
-        done = solve_svm(kernel, signs, linear, caps, rows=rows, start=start, tol=tol, exact=exact)
-        return Solved(
-            done.beta[:n],
-            done.intercept,
-            (done.scores + done.intercept)[:n],
-            float(done.beta @ done.scores),
-            done.gap,
-            0.0 if mean is None else done.beta[n],
-            done.converged,
+            kernel = self.extended
+        if previous is not None:
+            start = signs * np.append(previous.beta, previous.mean_beta)[rows]
+        solution = solve_svm(
+            kernel, signs, linear, caps, rows=rows, start=start, tol=tol, exact=exact
+        )
+        return MachineSolution(
+            solution.beta[:n],
+            solution.intercept,
+            (solution.scores + solution.intercept)[:n],
+            float(solution.beta @ solution.scores),
+            solution.gap,
+            0.0 if mean_score is None else solution.beta[n],
+            solution.converged,
         )
 
 
 class SparseRows:
-    """Rows of a linear kernel as they are."""
+    """Sparse rows of a linear kernel, without a kernel matrix. `centre` is the mean of unlabelled
+    rows.
+    """
 
     def __init__(self, matrix: Csr, centre=None):
         self.matrix, self.centre = matrix, centre
 
-    def held(self, shares) -> "SparseRows":
-        """The same rows and their weighted mean, whose score can be held."""
-        return SparseRows(self.matrix, shares @ self.matrix.scipy())
+    def with_mean(self, mean_weights) -> "SparseRows":
+        """Return the rows with their weighted mean, so that its score can be fixed."""
+        return SparseRows(self.matrix, mean_weights @ self.matrix.scipy())
 
     def solve(
-        self, entries: Entries, before: Solved | None, mean: float | None, tol: float, exact: bool
-    ) -> Solved:
-        """One convex problem."""
-        start = None if before is None else entries.signs * before.beta[entries.rows]
-        held = {} if mean is None else {"centre": self.centre, "level": mean}
-        done = solve_linear_svm(self.matrix, entries, start=start, tol=tol, **held)
-        beta = np.bincount(entries.rows, entries.signs * done.alpha, self.matrix.n_rows)
-        return Solved(
+        self,
+        entries: DualEntries,
+        previous: MachineSolution | None,
+        mean_score: float | None,
+        tol: float,
+        exact: bool,
+    ) -> MachineSolution:
+        """Solve one convex problem."""
+        start = None if previous is None else entries.signs * previous.beta[entries.rows]
+        mean = {} if mean_score is None else {"centre": self.centre, "level": mean_score}
+        solution = solve_linear_svm(self.matrix, entries, start=start, tol=tol, **mean)
+        beta = np.bincount(entries.rows, entries.signs * solution.alpha, self.matrix.n_rows)
+        return MachineSolution(
             beta,
-            done.intercept,
-            self.matrix.scipy() @ done.coef + done.intercept,
-            float(done.coef @ done.coef),
-            done.gap,
-            -beta.sum() if held else 0.0,
-            done.converged,
+            solution.intercept,
+            self.matrix.scipy() @ solution.coef + solution.intercept,
+            float(solution.coef @ solution.coef),
+            solution.gap,
+            -beta.sum() if mean else 0.0,
+            solution.converged,
         )
 
 
 # --------------------------------------------------------------------------- one convex problem
-def entries_of(task: Task, labels) -> Entries:
-    """The entries of a convex problem: a hinge row has one, a tube row two."""
-    taking = task.prices > 0.0
-    hinge = np.flatnonzero(taking & (np.abs(labels) == 1.0))
-    tube = np.flatnonzero(taking & (labels == 0.0))
+def dual_entries(problem: BinaryProblem, labels) -> DualEntries:
+    """Return the entries of a convex problem: a hinge row has one, a tube row two."""
+    has_cost = problem.costs > 0.0
+    hinge = np.flatnonzero(has_cost & (np.abs(labels) == 1.0))
+    tube = np.flatnonzero(has_cost & (labels == 0.0))
     rows = np.concatenate((hinge, tube, tube))
     signs = np.concatenate((labels[hinge], np.ones(len(tube)), -np.ones(len(tube))))
-    linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -task.epsilon)))
-    return Entries(signs, linear, task.prices[rows], rows)
+    linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -problem.epsilon)))
+    return DualEntries(signs, linear, problem.costs[rows], rows)
 
 
-def minimise(
-    rows, task: Task, labels, before: Solved | None, tol: float, exact: bool = False
-) -> Solved:
-    """Solve the convex problem of these labels, from where the last one ended."""
-    done = rows.solve(entries_of(task, labels), before, task.mean, tol, exact)
-    return done._replace(labels=labels, objective=task.value(done.scores, done.sqnorm))
+def solve_convex(
+    rows,
+    problem: BinaryProblem,
+    labels,
+    previous: MachineSolution | None,
+    tol: float,
+    exact: bool = False,
+) -> MachineSolution:
+    """Solve the convex problem of these labels, starting from the previous machine."""
+    entries = dual_entries(problem, labels)
+    solution = rows.solve(entries, previous, problem.mean_score, tol, exact)
+    objective = problem.objective(solution.scores, solution.sqnorm)
+    return solution._replace(labels=labels, objective=objective)
 
 
-# --------------------------------------------------------------------------- many
-def descend(rows, task: Task, init, tol: float, max_iter: int) -> Solved:
-    """Minimise the objective of a task from a start: "svm", "usvm", "anneal", or scores of all
+# --------------------------------------------------------------------------- majorise-minimise
+def majorise_minimise(
+    rows, problem: BinaryProblem, init, tol: float, max_iter: int
+) -> MachineSolution:
+    """Minimise the objective of a problem from a start: "svm", "usvm", "anneal", or scores of all
     rows.
     """
-    if task.mean is not None:
-        rows = rows.held(task.shares)
-    if task.mode in ("svm", "usvm") or not task.unlabelled.any():
-        done = minimise(rows, task, task.filled(task.labels), None, tol)
-        done = _finished(rows, task, done._replace(n_iter=1), [], tol)
+    if problem.mean_score is not None:
+        rows = rows.with_mean(problem.mean_weights)
+    if problem.mode in ("svm", "usvm") or not problem.is_unlabelled.any():
+        machine = solve_convex(rows, problem, problem.majoriser_labels(problem.labels), None, tol)
+        machine = _solve_exactly(rows, problem, machine._replace(n_iter=1), [], tol)
     elif isinstance(init, str):
-        first = np.where(task.unlabelled, 0.0 if init == "usvm" else np.nan, task.labels)
-        done = minimise(rows, task, first, None, tol)
-        for stage in STAGES if init == "anneal" else STAGES[-1:]:
-            done = _steps(rows, task.cheaper(stage), done, tol, max_iter)
+        labels = np.where(problem.is_unlabelled, 0.0 if init == "usvm" else np.nan, problem.labels)
+        machine = solve_convex(rows, problem, labels, None, tol)
+        for factor in ANNEALING_FACTORS if init == "anneal" else ANNEALING_FACTORS[-1:]:
+            stage = problem.scale_unlabelled_costs(factor)
+            machine = _iterate(rows, stage, machine, tol, max_iter)
     else:
-        first = task.filled(np.asarray(init, dtype=np.float64))
-        done = _steps(rows, task, minimise(rows, task, first, None, tol), tol, max_iter)
-    return done if task.mean is None else done._replace(beta=done.beta + done.held * task.shares)
+        labels = problem.majoriser_labels(np.asarray(init, dtype=np.float64))
+        machine = solve_convex(rows, problem, labels, None, tol)
+        machine = _iterate(rows, problem, machine, tol, max_iter)
+    if problem.mean_score is None:
+        return machine
+    return machine._replace(beta=machine.beta + machine.mean_beta * problem.mean_weights)
 
 
-def _steps(rows, task: Task, done: Solved, tol: float, max_iter: int) -> Solved:
-    """Majorise at the scores and minimise, until the labels stay, or the objective does; it never
-    rises.
+def _iterate(
+    rows, problem: BinaryProblem, machine: MachineSolution, tol: float, max_iter: int
+) -> MachineSolution:
+    """Repeat majorise-minimise steps until the labels or the objective no longer change; the
+    objective never rises.
     """
-    done, made, ended = done._replace(objective=task.value(done.scores, done.sqnorm)), 1, False
-    history = [_record(task, done, made)]
-    # A machine that did not converge tells no labels to trust.
-    while not ended and done.converged and made < max_iter:
-        wanted = task.filled(done.scores)
-        if np.array_equal(wanted, done.labels, equal_nan=True):
-            ended = True
+    machine = machine._replace(objective=problem.objective(machine.scores, machine.sqnorm))
+    n_iter, finished = 1, False
+    history = [_record(problem, machine, n_iter)]
+    # The scores of a machine that did not converge give unreliable labels.
+    while not finished and machine.converged and n_iter < max_iter:
+        labels = problem.majoriser_labels(machine.scores)
+        if np.array_equal(labels, machine.labels, equal_nan=True):
+            finished = True
             break
-        better = _step(rows, task, wanted, done, tol)
-        made += 1
-        least = SMALL * max(1.0, abs(done.objective))
-        ended = better is None or done.objective - better.objective <= least
-        if better is not None:
-            done = better
-            history.append(_record(task, done, made))
-    return _finished(
-        rows, task, done._replace(n_iter=made, converged=ended and done.converged), history, tol
-    )
+        lower = _descent_step(rows, problem, labels, machine, tol)
+        n_iter += 1
+        min_decrease = MIN_RELATIVE_DECREASE * max(1.0, abs(machine.objective))
+        finished = lower is None or machine.objective - lower.objective <= min_decrease
+        if lower is not None:
+            machine = lower
+            history.append(_record(problem, machine, n_iter))
+    machine = machine._replace(n_iter=n_iter, converged=finished and machine.converged)
+    return _solve_exactly(rows, problem, machine, history, tol)
 
 
-def _finished(rows, task: Task, done: Solved, history: list, tol: float) -> Solved:
-    """The last machine, solved once more to the last digits where that can be had; the history ends
-    with it.
+def _solve_exactly(
+    rows, problem: BinaryProblem, machine: MachineSolution, history: list, tol: float
+) -> MachineSolution:
+    """Solve the last convex problem again to full precision, where this lowers the objective, and
+    store the history.
     """
-    last = minimise(rows, task, done.labels, done, tol, exact=True) if done.converged else done
-    if last.objective <= done.objective:
-        done = last._replace(n_iter=done.n_iter, converged=done.converged)
-    return done._replace(history=(*history[:-1], _record(task, done, done.n_iter)))
+    exact = machine
+    if machine.converged:
+        exact = solve_convex(rows, problem, machine.labels, machine, tol, exact=True)
+    if exact.objective <= machine.objective:
+        machine = exact._replace(n_iter=machine.n_iter, converged=machine.converged)
+    return machine._replace(history=(*history[:-1], _record(problem, machine, machine.n_iter)))
 
 
-def _step(rows, task: Task, labels, done: Solved, tol: float) -> Solved | None:
-    """The next machine; solved more tightly where a loose solution would let the objective rise,
-    None where none is lower.
+def _descent_step(
+    rows, problem: BinaryProblem, labels, machine: MachineSolution, tol: float
+) -> MachineSolution | None:
+    """Return a machine of these labels whose objective is not higher, solved to smaller tolerances
+    where necessary, or None.
     """
-    for share in TIGHTER:
-        better = minimise(rows, task, labels, done, share * tol)
-        if better.objective <= done.objective:
-            return better
-        if not better.converged:
+    for factor in TOLERANCE_FACTORS:
+        candidate = solve_convex(rows, problem, labels, machine, factor * tol)
+        if candidate.objective <= machine.objective:
+            return candidate
+        if not candidate.converged:
             break
     return None
 
 
-def _record(task: Task, done: Solved, made: int) -> dict:
-    """What a step did, for the history; `relevant` unlabelled rows are taken for rows of a class by
-    the next one.
+def _record(problem: BinaryProblem, machine: MachineSolution, n_iter: int) -> dict:
+    """Return the record of a step for the history. `relevant` counts the unlabelled rows that the
+    next step treats as rows of a class.
     """
-    relevant = np.abs(task.filled(done.scores)[task.unlabelled]) == 1.0
+    labels = problem.majoriser_labels(machine.scores)
+    relevant = np.abs(labels[problem.is_unlabelled]) == 1.0
     return {
-        "iteration": made,
-        "objective": done.objective,
-        "gap": done.gap,
+        "iteration": n_iter,
+        "objective": machine.objective,
+        "gap": machine.gap,
         "relevant": int(np.count_nonzero(relevant)),
     }

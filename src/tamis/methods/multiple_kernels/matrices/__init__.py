@@ -1,7 +1,7 @@
-"""Many kernels over the same rows, packed in memory or made again in blocks.
+"""Many kernels over the same rows, packed in memory or recomputed in blocks.
 
-kinds.py    kernels by name, and which of them share their distances
-sources.py  where the entries of kernels come from
-loop.py     passes over packed triangles, compiled
+kinds.py    kernels of a dictionary, grouped by their columns
+sources.py  computation of the entries of kernels
+loop.py     compiled passes over packed triangles
 store.py    all kernels of a fit: mixtures and quadratic forms
 """

@@ -1,5 +1,5 @@
-"""Kernels by name: what a dictionary holds, how its kernels are called, and which of them share
-their distances.
+"""Kernels of a dictionary: their kinds and names, and the groups of them that share their
+distances.
 """
 
 from copy import copy
@@ -37,78 +37,82 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """The kernel in words."""
-        word = {"gaussian": "width", "polynomial": "degree"}[self.kind]
-        return f"{self.kind}({self.label}, {word}={self.parameter:g})"
+        """Name with the columns and the parameter, such as "gaussian(age, width=0.5)"."""
+        parameter_name = {"gaussian": "width", "polynomial": "degree"}[self.kind]
+        return f"{self.kind}({self.label}, {parameter_name}={self.parameter:g})"
 
 
-class Shared:
+class ColumnKernels:
     """Kernels on the same columns: Gaussians first, from wide to narrow, then polynomials by
-    degree; `places` is where each stands.
+    decreasing degree. `indices` are their positions among all kernels.
     """
 
-    def __init__(self, columns, kernels, places):
+    def __init__(self, columns, kernels, indices):
         order = sorted(range(len(kernels)), key=lambda k: (kernels[k].kind, -kernels[k].parameter))
         self.columns = None if columns is None else np.array(columns, dtype=np.intp)
-        self.places = np.array([places[k] for k in order], dtype=np.intp)
-        self.gaussian = np.array([kernels[k].kind == "gaussian" for k in order], dtype=bool)
+        self.indices = np.array([indices[k] for k in order], dtype=np.intp)
+        self.is_gaussian = np.array([kernels[k].kind == "gaussian" for k in order], dtype=bool)
         parameters = np.array([kernels[k].parameter for k in order], dtype=np.float64)
-        self.widths, self.degrees = parameters[self.gaussian], parameters[~self.gaussian]
+        self.widths, self.degrees = parameters[self.is_gaussian], parameters[~self.is_gaussian]
 
     @property
     def is_single(self) -> bool:
-        """Whether they look at one column."""
+        """Whether the kernels use one column."""
         return self.columns is not None and len(self.columns) == 1
 
-    def without_polynomials(self) -> "Shared":
-        """Only the Gaussians."""
-        other = copy(self)
-        other.places, other.degrees = self.places[self.gaussian], self.degrees[:0]
-        other.gaussian = self.gaussian[self.gaussian]
-        return other
+    def without_polynomials(self) -> "ColumnKernels":
+        """Return the Gaussians alone."""
+        gaussians = copy(self)
+        gaussians.indices, gaussians.degrees = self.indices[self.is_gaussian], self.degrees[:0]
+        gaussians.is_gaussian = self.is_gaussian[self.is_gaussian]
+        return gaussians
 
-    def of(self, rows: StandardRows) -> StandardRows:
-        """The columns that these kernels look at."""
+    def select_columns(self, rows: StandardRows) -> StandardRows:
+        """Return the columns that these kernels use."""
         return rows if self.columns is None else rows.columns(self.columns)
 
     def mixture(self, rows: StandardRows, others: StandardRows, factors: np.ndarray) -> np.ndarray:
-        """Weighted sum of the kernels between rows, both already of these columns."""
+        """Return the weighted sum of the kernels between two sets of rows, whose columns are
+        selected already.
+        """
         inner = rows.products(others)
         total = np.zeros(inner.shape)
-        if factors[self.gaussian].any():
+        if factors[self.is_gaussian].any():
             squares = rows.squares()[:, None] + others.squares()
             distances = np.maximum(squares - 2.0 * inner, 0.0)
-            for width, factor in zip(self.widths, factors[self.gaussian], strict=True):
+            for width, factor in zip(self.widths, factors[self.is_gaussian], strict=True):
                 if factor:
                     total += factor * np.exp(distances / (-2.0 * width**2))
-        for degree, factor in zip(self.degrees, factors[~self.gaussian], strict=True):
+        for degree, factor in zip(self.degrees, factors[~self.is_gaussian], strict=True):
             if factor:
                 total += factor * (inner + 1.0) ** degree
         return total
 
 
-def by_columns(kernels, places=None) -> list[Shared]:
-    """The kernels of a dictionary, those on the same columns together; `places` is where each
-    stands among all kernels.
+def group_by_columns(kernels, indices=None) -> list[ColumnKernels]:
+    """Group the kernels of a dictionary by their columns. `indices` are their positions among all
+    kernels.
     """
-    found: dict = {}
+    groups: dict = {}
     for k, kernel in enumerate(kernels):
-        found.setdefault(kernel.columns, []).append(k)
-    places = range(len(kernels)) if places is None else places
+        groups.setdefault(kernel.columns, []).append(k)
+    indices = range(len(kernels)) if indices is None else indices
     return [
-        Shared(columns, [kernels[k] for k in own], [places[k] for k in own])
-        for columns, own in found.items()
+        ColumnKernels(columns, [kernels[k] for k in members], [indices[k] for k in members])
+        for columns, members in groups.items()
     ]
 
 
 def cross_mixture(
     kernels, factors: np.ndarray, rows: StandardRows, others: StandardRows
 ) -> np.ndarray:
-    """Weighted sum of a dictionary's kernels between two sets of rows; kernels of factor 0 cost
-    nothing.
+    """Return the weighted sum of a dictionary's kernels between two sets of rows; kernels of factor
+    0 are not computed.
     """
     used = np.flatnonzero(factors)
     total = np.zeros((len(rows), len(others)))
-    for shared in by_columns([kernels[k] for k in used]):
-        total += shared.mixture(shared.of(rows), shared.of(others), factors[used][shared.places])
+    for group in group_by_columns([kernels[k] for k in used]):
+        total += group.mixture(
+            group.select_columns(rows), group.select_columns(others), factors[used][group.indices]
+        )
     return total

@@ -1,9 +1,9 @@
 """Passes over stacks of packed kernels: upper triangles, row after row, in float32, with sums in
 float64.
 
-Row i of a triangle over n rows holds the columns i to n - 1. A stack is (kernels, entries) and may
-hold a block of rows only, from `first` up to but not including `last`. Rows are taken a few at a
-time, so that what is written or multiplied stays in the nearest cache.
+Row i of a triangle over n rows holds the columns i to n - 1. A stack has the shape (kernels,
+entries); it may hold a block of rows only, from `first` up to but not including `last`. The loops
+process a few rows at a time, so that their entries stay in the first-level cache.
 """
 
 import math
@@ -15,63 +15,63 @@ from tamis.numerics.csr import product
 from tamis.numerics.numba import compiled, copied
 
 ONE, TWO = np.uint64(1), np.uint64(2)
-CHUNK = np.uint64(8192)  # entries that are in work at once
-TINY = 1e-37  # below it a float32 is nearly 0, and slow
+CHUNK_ENTRIES = np.uint64(8192)  # of the rows that are processed at once
+MIN_FLOAT32 = 1e-37  # smaller numbers are denormal in float32, and slow
 
 
 @copied
-def begins(row, n):
-    """Number of entries before a row."""
+def row_offset(row, n):
+    """Return the number of entries before a row."""
     return row * (TWO * n - row + ONE) // TWO
 
 
 @copied
-def ends(row, last, n):
-    """The row after a chunk that starts at `row`."""
+def chunk_end(row, last, n):
+    """Return the row after the chunk that starts at `row`."""
     stop = row + ONE
-    while stop < last and begins(stop + ONE, n) - begins(row, n) <= CHUNK:
+    while stop < last and row_offset(stop + ONE, n) - row_offset(row, n) <= CHUNK_ENTRIES:
         stop += ONE
     return stop
 
 
 @compiled
 def pack(block, first, out):
-    """Write the rows of a dense block, which starts at row `first`, as packed entries."""
-    n, at = np.uint64(block.shape[1]), np.uint64(0)
+    """Write the rows of a dense block that starts at row `first` as packed entries."""
+    n, entry = np.uint64(block.shape[1]), np.uint64(0)
     for r in range(np.uint64(block.shape[0])):
         for j in range(first + r, n):
-            out[at] = block[r, j]
-            at += ONE
+            out[entry] = block[r, j]
+            entry += ONE
 
 
 @compiled
 def column_distances(values, first, last, out):
-    """Squared differences of one column, packed."""
-    n, at = np.uint64(values.shape[0]), np.uint64(0)
+    """Write the squared differences of one column, packed."""
+    n, entry = np.uint64(values.shape[0]), np.uint64(0)
     for i in range(first, last):
         for j in range(i, n):
             difference = values[i] - values[j]
-            out[at] = difference * difference
-            at += ONE
+            out[entry] = difference * difference
+            entry += ONE
 
 
 @compiled
-def gaussians(distances, rates, chained, out, at):
-    """Write kernels exp(-rate * distance) from the entry `at` on, from wide to narrow.
+def gaussians(distances, rates, is_chained, out, offset):
+    """Write the kernels exp(-rate * distance), from wide to narrow, from entry `offset` on.
 
-    A chained one has half the width of the one before, hence is its fourth power.
+    A chained kernel has half the width of the one before, so that it is its fourth power.
     """
     for e in range(np.uint64(distances.shape[0])):
         value = 1.0
         for k in range(np.uint64(rates.shape[0])):
-            if chained[k]:
+            if is_chained[k]:
                 value *= value
                 value *= value
             else:
                 value = math.exp(-rates[k] * distances[e])
-            if value < TINY:
+            if value < MIN_FLOAT32:
                 value = 0.0
-            out[k, at + e] = value
+            out[k, offset + e] = value
 
 
 @compiled
@@ -80,17 +80,19 @@ def add_mixture(stack, factors, first, last, kernel):
     `last`.
     """
     n = np.uint64(kernel.shape[0])
-    origin, start = begins(first, n), first
+    stack_offset, start = row_offset(first, n), first
     while start < last:
-        stop = ends(start, last, n)
+        stop = chunk_end(start, last, n)
         for k in range(np.uint64(factors.shape[0])):
             factor = factors[k]
             if factor != 0.0:
                 for i in range(start, stop):
-                    part = stack[k, begins(i, n) - origin : begins(i + ONE, n) - origin]
+                    entries = stack[
+                        k, row_offset(i, n) - stack_offset : row_offset(i + ONE, n) - stack_offset
+                    ]
                     row = kernel[i, i:]
                     for j in range(np.uint64(row.shape[0])):
-                        row[j] += factor * part[j]
+                        row[j] += factor * entries[j]
         start = stop
 
 
@@ -108,26 +110,28 @@ def mirror(kernel):
 
 @compiled
 def add_forms(stack, betas, first, last, out):
-    """Add to `out` the quadratic forms beta' K beta of each kernel, summed over the rows of
-    `betas`, as far as rows `first` to `last` go.
+    """Add to `out` the terms of the rows `first` to `last` in the quadratic form beta' K beta of
+    each kernel, summed over the rows of `betas`.
     """
-    n, problems = np.uint64(betas.shape[1]), np.uint64(betas.shape[0])
-    weights = np.empty(max(CHUNK, n) + n)
-    origin, start = begins(first, n), first
+    n, n_machines = np.uint64(betas.shape[1]), np.uint64(betas.shape[0])
+    weights = np.empty(max(CHUNK_ENTRIES, n) + n)
+    stack_offset, start = row_offset(first, n), first
     while start < last:
-        stop, place = ends(start, last, n), begins(start, n)
+        stop, chunk_offset = chunk_end(start, last, n), row_offset(start, n)
         for i in range(start, stop):
-            at = begins(i, n) - place
+            begin = row_offset(i, n) - chunk_offset
             for j in range(i, n):
                 total = 0.0
-                for m in range(problems):
+                for m in range(n_machines):
                     total += betas[m, i] * betas[m, j]
-                weights[at + j - i] = total if j == i else 2.0 * total
+                weights[begin + j - i] = total if j == i else 2.0 * total
         for k in range(np.uint64(out.shape[0])):
             for i in range(start, stop):
-                at = begins(i, n)
-                if weights[at - place] != 0.0:  # the diagonal: a row without weight has none
-                    end = begins(i + ONE, n)
-                    part = stack[k, at - origin : end - origin]
-                    out[k] += product(part, weights[at - place : end - place])
+                begin = row_offset(i, n)
+                if (
+                    weights[begin - chunk_offset] != 0.0
+                ):  # the diagonal entry is 0 iff the row has no weight
+                    end = row_offset(i + ONE, n)
+                    entries = stack[k, begin - stack_offset : end - stack_offset]
+                    out[k] += product(entries, weights[begin - chunk_offset : end - chunk_offset])
         start = stop

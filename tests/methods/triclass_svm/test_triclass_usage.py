@@ -52,22 +52,22 @@ def test_a_frame_with_missing_labels():
 
 def test_a_price_by_validation_in_a_pipeline():
     labels = np.where(KIND == "neither", "open", KIND)
-    held = np.flatnonzero(KIND == "open")[::4]
-    sides = np.repeat(["up", "down"], len(held) // 2)
+    held_out = np.flatnonzero(KIND == "open")[::4]
+    sides = np.repeat(["up", "down"], len(held_out) // 2)
     scores = {}
-    for price in (0.0, 0.01, 0.1):
+    for cost in (0.0, 0.01, 0.1):
         model = make_pipeline(
             MaxAbsScaler(),
-            TriClassSVC("usvm", C=100.0, C_unlabeled=100.0 * price, unlabeled="open"),
+            TriClassSVC("usvm", C=100.0, C_unlabeled=100.0 * cost, unlabeled="open"),
         ).fit(X, labels)
-        scores[price] = model.score(X[held], sides)
+        scores[cost] = model.score(X[held_out], sides)
     # Twenty rows a price: a single one may fall to chance.
     assert np.mean(list(scores.values())) > 0.6
 
 
 @pytest.mark.filterwarnings("ignore:TriClassSVC makes no use of 280 rows")
 @pytest.mark.parametrize(
-    ("given", "rows"),
+    ("parameters", "rows"),
     [
         ({}, X),
         ({"kernel": "rbf"}, X),
@@ -75,9 +75,9 @@ def test_a_price_by_validation_in_a_pipeline():
         ({"kernel": "precomputed"}, X @ X.T),
     ],
 )
-def test_a_saved_model_predicts_the_same(tmp_path, given, rows):
+def test_a_saved_model_predicts_the_same(tmp_path, parameters, rows):
     model = TriClassSVC(
-        "3c", unlabeled="open", irrelevant_label="neither", probability=True, **given
+        "3c", unlabeled="open", irrelevant_label="neither", probability=True, **parameters
     ).fit(rows, KIND)
     save(model, tmp_path / "model.tamis")
     again = load(tmp_path / "model.tamis")
@@ -93,12 +93,12 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path):
     from tamis.model_files import ModelFileError
 
     model = TriClassSVC("3c", unlabeled="open", irrelevant_label="neither").fit(X, KIND)
-    whole = model.coef_
-    model.coef_ = whole[:, :-1]
+    coef = model.coef_
+    model.coef_ = coef[:, :-1]
     save(model, tmp_path / "model.tamis")
     with pytest.raises(ModelFileError, match=r"TriClassSVC\.coef_, axis 1 .*\d+ columns"):
         load(tmp_path / "model.tamis")
-    model.coef_, model._lines = whole, np.ones((3, 2))
+    model.coef_, model._lines = coef, np.ones((3, 2))
     save(model, tmp_path / "model.tamis")
     with pytest.raises(ModelFileError, match=r"TriClassSVC\._lines, axis 0 .* 3 outputs"):
         load(tmp_path / "model.tamis")
@@ -106,7 +106,7 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path):
 
 def test_fits_repeat_and_leave_their_input_alone():
     rows, labels, weights = X / 10.0, KIND.copy(), RNG.random(len(X))
-    kept = rows.copy(), labels.copy(), weights.copy()
+    originals = rows.copy(), labels.copy(), weights.copy()
     one = TriClassSVC("3c", unlabeled="open", irrelevant_label="neither", solver="coordinate").fit(
         rows, labels, sample_weight=weights
     )
@@ -114,5 +114,5 @@ def test_fits_repeat_and_leave_their_input_alone():
     assert np.array_equal(one.coef_, two.coef_)
     assert all(
         np.array_equal(now, before)
-        for now, before in zip((rows, labels, weights), kept, strict=True)
+        for now, before in zip((rows, labels, weights), originals, strict=True)
     )

@@ -68,18 +68,12 @@ class ServedModel:
             self.learn_row = lambda: model._learn(*args)
             self.score_row = lambda: engine.score(row.rows)
         self.engine, self.terms = engine, vars(engine).get("terms")
-<<<<<<< HEAD
-        self.quick, self.weighs = targets.quick(), getattr(model, "class_weight", None) is not None
-        self.classifies = is_classifier(model)
-        if not self.classifies and hasattr(model._row_loss(), "accepts"):
-            self.quick = _unknown  # `_coded` refuses what the loss does not take
-=======
         self.target_code = targets.quick()
         self.has_class_weight = getattr(model, "class_weight", None) is not None
-        if not is_classifier(model) and hasattr(model._row_loss(), "accepts"):
+        self.is_classifier = is_classifier(model)
+        if not self.is_classifier and hasattr(model._row_loss(), "accepts"):
             # `_encode_target` raises for targets that the loss does not accept.
             self.target_code = _no_code
->>>>>>> a36b05697f4b852ca196204f58a1e081faed61a8
 
     def _refresh(self) -> None:
         """Look up the functions again where the model was trained outside of this service."""

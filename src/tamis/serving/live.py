@@ -97,7 +97,7 @@ class Live:
         """
         with self._lock:
             model, scores = self.model, self._scores(row, values)
-            scores = scores if self._served.is_classifier else model._means(scores)
+            scores = scores if self._served_model.is_classifier else model._means(scores)
             return model._targets.predict(scores).tolist()[0]
 
     def predict_proba(self, row, values=None) -> np.ndarray:

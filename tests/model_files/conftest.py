@@ -61,9 +61,11 @@ def not_a_model():
 @pytest.fixture(autouse=True)
 def homes(monkeypatch):
     """The toys as the public names of tamis."""
-    home = types.ModuleType("toy_home")
-    vars(home).update(Toy=Toy, Demanding=Demanding, not_a_model=not_a_model, Alias=Toy, Wheel=Wheel)
-    monkeypatch.setitem(sys.modules, "toy_home", home)
+    module = types.ModuleType("toy_home")
+    vars(module).update(
+        Toy=Toy, Demanding=Demanding, not_a_model=not_a_model, Alias=Toy, Wheel=Wheel
+    )
+    monkeypatch.setitem(sys.modules, "toy_home", module)
     names = tamis._HOMES | dict.fromkeys(
         ("Toy", "Demanding", "Alias", "Wheel", "not_a_model"), "toy_home"
     )
@@ -111,26 +113,26 @@ def path(tmp_path):
     return tmp_path / "model.tamis"
 
 
-def parts(path):
+def header_and_blocks(path):
     """Header and blocks of a file."""
-    whole = path.read_bytes()
+    content = path.read_bytes()
     start = len(container.PREAMBLE.format(0, 0, 0))
-    length = int(whole.split(b"\n")[2].split()[1])
-    return json.loads(whole[start : start + length]), whole[start + length : -32]
+    length = int(content.split(b"\n")[2].split()[1])
+    return json.loads(content[start : start + length]), content[start + length : -32]
 
 
 def sign(path, header, blocks=b"", version=1):
     """Write a file whose lengths and checksum are right, whatever it holds."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     size = len(container.PREAMBLE.format(0, 0, 0)) + len(text) + len(blocks) + 32
-    whole = container.PREAMBLE.format(version, len(text), size).encode() + text + blocks
-    path.write_bytes(whole + hashlib.sha256(whole).digest())
+    content = container.PREAMBLE.format(version, len(text), size).encode() + text + blocks
+    path.write_bytes(content + hashlib.sha256(content).digest())
 
 
 @pytest.fixture
 def forge():
-    """`parts(path)` and `sign(path, header, blocks, version)`."""
-    return types.SimpleNamespace(parts=parts, sign=sign)
+    """`header_and_blocks(path)` and `sign(path, header, blocks, version)`."""
+    return types.SimpleNamespace(header_and_blocks=header_and_blocks, sign=sign)
 
 
 def same(a, b):
@@ -144,17 +146,17 @@ def same(a, b):
     if isinstance(a, dict):
         return same(list(a), list(b)) and same(list(a.values()), list(b.values()))
     if isinstance(a, np.ndarray):
-        alike = (
+        layout_equal = (
             a.dtype == b.dtype
             and a.shape == b.shape
             and a.flags.c_contiguous == b.flags.c_contiguous
         )
-        inside = (
+        elements_equal = (
             same(a.ravel().tolist(), b.ravel().tolist())
             if a.dtype.kind == "O"
             else a.tobytes() == b.tobytes()
         )
-        return alike and inside
+        return layout_equal and elements_equal
     if isinstance(a, (np.str_, np.bytes_)):
         return a == b
     if isinstance(a, np.generic):

@@ -1,8 +1,8 @@
-"""A forger: any field of any model file replaced, signed anew; and what becomes of it, in processes
-that may die.
+"""Forged model files: any field of any model file is replaced and the checksum written again. They
+are loaded in processes that may die.
 
-A forged file is refused by a ModelFileError, or gives a model whose methods run to the end (a
-ValueError with a sentence included).
+A forged file raises a ModelFileError, or gives a model whose methods run to the end or raise a
+ValueError.
 """
 
 import copy
@@ -17,15 +17,15 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from model_files.specimens import WAYS, beside, estimators, rows_for, specimens, targets
+from model_files.specimens import WAYS, estimators, rows_for, specimens, targets, task_arguments
 
 import tamis
 from tamis.model_files import ModelFileError, container
 from tamis.model_files.blocks import Block, Blocks
 
-FINE = (ValueError, FloatingPointError)  # a sentence about what is wrong
-SLOW = 120  # seconds without a word after which a child counts as hung
-ODD_NUMBERS = [
+EXPECTED_ERRORS = (ValueError, FloatingPointError)  # their messages say what is wrong
+CHILD_TIMEOUT = 120  # seconds without output after which a child process counts as hung
+UNUSUAL_NUMBERS = [
     0,
     1,
     -1,
@@ -47,7 +47,7 @@ ODD_NUMBERS = [
     1e300,
     -1e300,
 ]
-ODD_VALUES = [
+UNUSUAL_VALUES = [
     None,
     True,
     False,
@@ -63,37 +63,38 @@ DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "u8", "u4", "u1", "?", "c16", "U3"
 
 
 # --------------------------------------------------------------------------- files
-def opened(path: Path) -> tuple[dict, list[np.ndarray]]:
+def open_file(path: Path) -> tuple[dict, list[np.ndarray]]:
     """Header and arrays of a file."""
     with open(path, "rb") as file:
         header, start, end = container.read_header(file)
         blocks = Blocks(file, header["blocks"], start, end)
         return header, [
-            blocks.promise(k).read(lambda piece: None).copy() for k in range(len(header["blocks"]))
+            blocks.lazy_array(k).read(lambda piece: None).copy()
+            for k in range(len(header["blocks"]))
         ]
 
 
-def signed(header: dict, arrays: list) -> bytes:
+def sign_file(header: dict, arrays: list) -> bytes:
     """A file of right lengths and checksum; an array may be a line of the table and its bytes."""
-    table, contents, place = [], [], 0
+    table, contents, offset = [], [], 0
     for array in arrays:
         block = None if isinstance(array, tuple) else Block(array)
         entry, content = (
-            (dict(array[0], offset=place), array[1])
+            (dict(array[0], offset=offset), array[1])
             if block is None
-            else (block.entry(place), b"".join(block.pieces()))
+            else (block.table_entry(offset), b"".join(block.chunks()))
         )
         table.append(entry)
         contents.append(content)
-        place += entry["length"]
+        offset += entry["length"]
     text = json.dumps({**header, "blocks": table}).encode()
-    size = len(container.PREAMBLE.format(0, 0, 0)) + len(text) + place + 32
+    size = len(container.PREAMBLE.format(0, 0, 0)) + len(text) + offset + 32
     whole = b"".join([container.PREAMBLE.format(1, len(text), size).encode(), text, *contents])
     return whole + hashlib.sha256(whole).digest()
 
 
 def fields(node, path="") -> list[tuple]:
-    """Every value of a header: what holds it, its key, and its place in words."""
+    """Return every value of a header: its container, its key, and its path as text."""
     items = (
         node.items()
         if isinstance(node, dict)
@@ -101,15 +102,15 @@ def fields(node, path="") -> list[tuple]:
         if isinstance(node, list)
         else ()
     )
-    found = []
+    results = []
     for key, inside in items:
         if (
             key not in ("type", "class", "shows", "name", "digest")
             or not isinstance(node, dict)
             or "type" not in node
         ):
-            found += [(node, key, f"{path}.{key}"), *fields(inside, f"{path}.{key}")]
-    return found
+            results += [(node, key, f"{path}.{key}"), *fields(inside, f"{path}.{key}")]
+    return results
 
 
 # --------------------------------------------------------------------------- forgeries
@@ -188,7 +189,7 @@ def bits(array, random):
     )
 
 
-ON_ARRAYS = {
+ARRAY_FORGERIES = {
     "dtype": other_dtype,
     "shape": other_shape,
     "nan": put(np.nan),
@@ -203,19 +204,19 @@ ON_ARRAYS = {
 }
 
 
-def odd_value(random, spots):
+def unusual_value(random, candidates):
     """A value that does not belong: a number, a value of another type, another field's, or one that
     is not finite.
     """
-    holder, key, _ = spots[int(random.integers(len(spots)))]
+    holder, key, _ = candidates[int(random.integers(len(candidates)))]
     infinite = {
         "type": "float",
         "bits": np.float64(random.choice([np.nan, np.inf, -np.inf])).tobytes()[::-1].hex(),
         "shows": "?",
     }
     number, value = (
-        ODD_NUMBERS[int(random.integers(len(ODD_NUMBERS)))],
-        ODD_VALUES[int(random.integers(len(ODD_VALUES)))],
+        UNUSUAL_NUMBERS[int(random.integers(len(UNUSUAL_NUMBERS)))],
+        UNUSUAL_VALUES[int(random.integers(len(UNUSUAL_VALUES)))],
     )
     return copy.deepcopy([infinite, number, value, holder[key]][int(random.integers(4))])
 
@@ -223,35 +224,37 @@ def odd_value(random, spots):
 def forged(header: dict, arrays: list, random) -> str:
     """Forge one field, at random; what was done, in words."""
     roots = [header["attributes"], header["parameters"]]
-    spots = [spot for root in roots for spot in fields(root)]
-    if not spots:
+    candidates = [spot for root in roots for spot in fields(root)]
+    if not candidates:
         header["attributes"]["coef_"] = 1.0
         return "extra"
     if arrays and random.random() < 0.5:
-        kind, at = random.choice(list(ON_ARRAYS)), int(random.integers(len(arrays)))
+        kind, at = random.choice(list(ARRAY_FORGERIES)), int(random.integers(len(arrays)))
         if not isinstance(arrays[at], tuple):
-            arrays[at] = ON_ARRAYS[kind](arrays[at], random)
+            arrays[at] = ARRAY_FORGERIES[kind](arrays[at], random)
         return str(kind)
-    holder, key, _ = spots[int(random.integers(len(spots)))]
+    holder, key, _ = candidates[int(random.integers(len(candidates)))]
     way = random.choice(["value", "value", "value", "drop", "extra", "swap", "order", "parameter"])
     if way == "value":
-        holder[key] = odd_value(random, spots)
+        holder[key] = unusual_value(random, candidates)
     elif way == "drop" and isinstance(holder, dict) and "type" not in holder:
         del holder[key]
     elif way == "extra" and isinstance(holder, dict):
-        holder[str(random.choice(["new_", "coef_", "_engine", "_lines", "classes_"]))] = odd_value(
-            random, spots
+        holder[str(random.choice(["new_", "coef_", "_engine", "_lines", "classes_"]))] = (
+            unusual_value(random, candidates)
         )
     elif way == "swap":
-        alike = [(h, k) for h, k, _ in spots if h is holder and k != key]
+        alike = [(h, k) for h, k, _ in candidates if h is holder and k != key]
         if alike:
-            other, place = alike[int(random.integers(len(alike)))]
-            holder[key], other[place] = other[place], holder[key]
+            other, other_key = alike[int(random.integers(len(alike)))]
+            holder[key], other[other_key] = other[other_key], holder[key]
     elif way == "order" and isinstance(holder[key], dict) and holder[key].get("type") == "array":
         holder[key]["order"] = "C" if holder[key].get("order") == "F" else "F"
     else:
         names = list(header["parameters"])
-        header["parameters"][names[int(random.integers(len(names)))]] = odd_value(random, spots)
+        header["parameters"][names[int(random.integers(len(names)))]] = unusual_value(
+            random, candidates
+        )
         way = "parameter"
     return str(way)
 
@@ -260,12 +263,12 @@ def forge(source: Path, target: Path, seed: list[int]) -> str:
     """Write a forged copy of a file: one field is forged, sometimes up to three; what was done
     first, in words.
     """
-    honest = signed(*opened(source))
-    for turn in range(100):
-        random = np.random.default_rng([*seed, turn])
-        header, arrays = opened(source)
+    original = sign_file(*open_file(source))
+    for attempt_number in range(100):
+        random = np.random.default_rng([*seed, attempt_number])
+        header, arrays = open_file(source)
         kinds = [forged(header, arrays, random) for _ in range(int(random.choice([1, 1, 1, 2, 3])))]
-        if (content := signed(header, arrays)) != honest:
+        if (content := sign_file(header, arrays)) != original:
             target.write_bytes(content)
             return kinds[0]
     raise RuntimeError(f"nothing in {source} can be forged")
@@ -300,24 +303,24 @@ def exercise(model) -> None:
     if hasattr(model, "partial_fit"):
         for several in (False, True):
             y = targets(model, several)
-            attempt(lambda y=y: model.partial_fit(X, y, **beside(model.partial_fit)))
+            attempt(lambda y=y: model.partial_fit(X, y, **task_arguments(model.partial_fit)))
         ask(model, "refine")
         ask(model, "predict", X)
     attempt(lambda: repr(model))
 
 
-def ask(model, name, *given) -> None:
+def ask(model, name, *args) -> None:
     """Call a method that the model has."""
     method = attempt(lambda: getattr(model, name, None))
     if callable(method):
-        attempt(lambda: method(*given, **(beside(method) if given else {})))
+        attempt(lambda: method(*args, **(task_arguments(method) if args else {})))
 
 
 def attempt(call):
     """The call's result, or None where a sentence says what is wrong."""
     try:
         return call()
-    except FINE:
+    except EXPECTED_ERRORS:
         return None
     except TypeError as error:
         # A sentence about a parameter, as scikit-learn begins them.
@@ -374,27 +377,27 @@ def survey(folder: Path, names: list[str], count: int, seed: int = 0) -> list[tu
     followed by another.
     """
     (folder / "names.json").write_text(json.dumps(names))
-    found: list[tuple[str, str, str]] = []
-    while len(found) < count:
-        told = _run(folder, seed, len(found), count)
-        lines = [json.loads(line) for line in told.output]
-        found += [
+    results: list[tuple[str, str, str]] = []
+    while len(results) < count:
+        process = _run(folder, seed, len(results), count)
+        lines = [json.loads(line) for line in process.output]
+        results += [
             (about[1].partition("-")[0], about[2], how)
             for about, how in zip(lines[::2], lines[1::2], strict=False)
         ]
         if len(lines) % 2:
-            found.append(
+            results.append(
                 (
                     lines[-1][1].partition("-")[0],
                     lines[-1][2],
-                    f"the process {told.end} at number {lines[-1][0]}",
+                    f"the process {process.end} at number {lines[-1][0]}",
                 )
             )
         elif (
-            len(found) < count and told.end != "hung"
+            len(results) < count and process.end != "hung"
         ):  # a busy machine may be slow to start a child
-            raise RuntimeError(f"a child ended {told.end} and said: {told.words}")
-    return found
+            raise RuntimeError(f"a child ended {process.end} and said: {process.stderr}")
+    return results
 
 
 class _run:
@@ -411,34 +414,38 @@ class _run:
             str(last),
         ]
         tests = str(Path(__file__).resolve().parents[1])
-        place = os.environ | {
+        environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
         }
-        told, words = folder / f"out-{os.getpid()}", folder / f"err-{os.getpid()}"
-        with open(told, "w") as out, open(words, "w") as err:
-            process = subprocess.Popen(command, stdout=out, stderr=err, env=place)
-            size, since = 0, time.monotonic()
+        stdout_path, stderr_path = folder / f"out-{os.getpid()}", folder / f"err-{os.getpid()}"
+        with open(stdout_path, "w") as out, open(stderr_path, "w") as err:
+            process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
+            size, last_output = 0, time.monotonic()
             while process.poll() is None:
                 time.sleep(0.2)
-                if os.path.getsize(told) != size:
-                    size, since = os.path.getsize(told), time.monotonic()
-                if time.monotonic() - since > SLOW:
+                if os.path.getsize(stdout_path) != size:
+                    size, last_output = os.path.getsize(stdout_path), time.monotonic()
+                if time.monotonic() - last_output > CHILD_TIMEOUT:
                     process.kill()
                     process.wait()
                     break
-        self.output = told.read_text().splitlines()
-        self.end = "hung" if time.monotonic() - since > SLOW else f"died ({process.returncode})"
-        self.words = words.read_text()[-2000:]
+        self.output = stdout_path.read_text().splitlines()
+        self.end = (
+            "hung"
+            if time.monotonic() - last_output > CHILD_TIMEOUT
+            else f"died ({process.returncode})"
+        )
+        self.stderr = stderr_path.read_text()[-2000:]
 
 
-def tally(found) -> tuple[Counter, list]:
+def tally(results) -> tuple[Counter, list]:
     """Counts of (class, kind, refused/works/failed), and the failures."""
     counts = Counter(
-        (cls, kind, how if how in ("refused", "works") else "failed") for cls, kind, how in found
+        (cls, kind, how if how in ("refused", "works") else "failed") for cls, kind, how in results
     )
-    return counts, [line for line in found if line[2] not in ("refused", "works")]
+    return counts, [line for line in results if line[2] not in ("refused", "works")]
 
 
 if __name__ == "__main__":
-    place, *numbers = sys.argv[1:]
-    child(Path(place), json.loads((Path(place) / "names.json").read_text()), *map(int, numbers))
+    folder, *numbers = sys.argv[1:]
+    child(Path(folder), json.loads((Path(folder) / "names.json").read_text()), *map(int, numbers))

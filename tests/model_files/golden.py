@@ -17,30 +17,32 @@ import scipy.sparse as sp
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from model_files.specimens import beside, estimators, rows_for, specimen  # noqa: E402
+from model_files.specimens import estimators, rows_for, specimen, task_arguments  # noqa: E402
 
 from tamis import save  # noqa: E402
 from tamis.model_files import container  # noqa: E402
 
 FOLDER = Path(__file__).parent / "golden"
-ASKED = ("decision_function", "predict", "transform")
+METHODS = ("decision_function", "predict", "transform")
 ROWS = 6  # that predictions are kept of
 
 
-def name_of(cls: type) -> str:
+def golden_name(cls: type) -> str:
     """The golden file of a class."""
     return f"{cls.__name__}.format_{container.FORMAT}.txt"
 
 
-def answers(model) -> dict[str, list]:
+def predict_all(model) -> dict[str, list]:
     """What a model answers about the first rows."""
-    found = {}
-    for name in ASKED:
+    predictions = {}
+    for name in METHODS:
         if hasattr(model, name):
-            ask = getattr(model, name)
-            answer = ask(rows_for(model)[:ROWS], **beside(ask, slice(ROWS)))
-            found[name] = np.asarray(answer.toarray() if sp.issparse(answer) else answer).tolist()
-    return found
+            method = getattr(model, name)
+            values = method(rows_for(model)[:ROWS], **task_arguments(method, slice(ROWS)))
+            predictions[name] = np.asarray(
+                values.toarray() if sp.issparse(values) else values
+            ).tolist()
+    return predictions
 
 
 def packed(model) -> str:
@@ -50,20 +52,20 @@ def packed(model) -> str:
         save(model, path)
         text = base64.b85encode(zlib.compress(path.read_bytes(), 9)).decode()
     lines = [text[at : at + 100] for at in range(0, len(text), 100)]
-    return "\n".join([json.dumps(answers(model)), *lines, ""])
+    return "\n".join([json.dumps(predict_all(model)), *lines, ""])
 
 
 def unpacked(text: str) -> tuple[dict, bytes]:
     """Answers, and the bytes of the file."""
-    said, *lines = text.splitlines()
-    return json.loads(said), zlib.decompress(base64.b85decode("".join(lines)))
+    line, *lines = text.splitlines()
+    return json.loads(line), zlib.decompress(base64.b85decode("".join(lines)))
 
 
 def main() -> None:
     """Write what is missing."""
     FOLDER.mkdir(exist_ok=True)
     for cls in estimators():
-        path = FOLDER / name_of(cls)
+        path = FOLDER / golden_name(cls)
         if not path.exists():
             path.write_text(packed(specimen(cls, "one output")))
             print(path.name)

@@ -102,15 +102,15 @@ FURTHER: dict[str, list[dict]] = {
 
 def estimators() -> list[type]:
     """All public estimators."""
-    found = (getattr(tamis, name) for name in sorted(tamis._HOMES))
-    return [cls for cls in found if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
+    models = (getattr(tamis, name) for name in sorted(tamis._HOMES))
+    return [cls for cls in models if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
 
 
-def made(cls, **parameters):
+def make_model(cls, **parameters):
     """A small model."""
     known = inspect.signature(cls).parameters
-    usual = {"random_state": 0, "max_iter": 5, **SMALL.get(cls.__name__, {})}
-    return cls(**{name: value for name, value in (usual | parameters).items() if name in known})
+    defaults = {"random_state": 0, "max_iter": 5, **SMALL.get(cls.__name__, {})}
+    return cls(**{name: value for name, value in (defaults | parameters).items() if name in known})
 
 
 @functools.cache
@@ -132,7 +132,7 @@ def data() -> dict:
     }
 
 
-def named(X):
+def as_frame(X):
     """The rows as a table with names."""
     import pandas as pd
 
@@ -148,10 +148,10 @@ def rows_for(model, X=None):
     X = data()["X"] if X is None else X
     if getattr(model, "kernel", None) == "precomputed":
         return data()["X"] @ data()["X"].T
-    given = getattr(model, "kernels", None)
+    kernels = getattr(model, "kernels", None)
     return (
         np.arange(N)[:, None].astype(float)
-        if isinstance(given, list) and given and isinstance(given[0], np.ndarray)
+        if isinstance(kernels, list) and kernels and isinstance(kernels[0], np.ndarray)
         else X
     )
 
@@ -164,37 +164,39 @@ def targets(model, several=False):
     return d["many" if several else "numbers"]
 
 
-def beside(method, part=slice(None)) -> dict:
+def task_arguments(method, rows=slice(None)) -> dict:
     """The task of each row, for models that ask for it."""
-    return {"task": data()["task"][part]} if "task" in inspect.signature(method).parameters else {}
+    return {"task": data()["task"][rows]} if "task" in inspect.signature(method).parameters else {}
 
 
-def fit(model, y, X=None, **more):
+def fit(model, y, X=None, **options):
     """Fit all rows."""
-    return model.fit(rows_for(model, X), y, **beside(model.fit), **more)
+    return model.fit(rows_for(model, X), y, **task_arguments(model.fit), **options)
 
 
-def stream(model, y, sparse=False, look=False):
+def stream(model, y, sparse=False, predict_between=False):
     """Walk two chunks, and look between them or not."""
     X = sp.csr_array(data()["X"]) if sparse else data()["X"]
-    for number, part in enumerate(CHUNKS):
-        named = (
+    for number, rows in enumerate(CHUNKS):
+        first_arguments = (
             {"classes": np.unique(y)}
             if number == 0
             and y.ndim == 1
             and "classes" in inspect.signature(model.partial_fit).parameters
             else {}
         )
-        model.partial_fit(X[part], y[part], **named, **beside(model.partial_fit, part))
-        if look:
-            model.predict(X, **beside(model.predict))
+        model.partial_fit(
+            X[rows], y[rows], **first_arguments, **task_arguments(model.partial_fit, rows)
+        )
+        if predict_between:
+            model.predict(X, **task_arguments(model.predict))
     return model
 
 
 def walk(model, several=False):
     """Two paths over two partitions, for models with a mean of paths."""
     y = targets(model, several)
-    blocks = [(data()["X"][part], y[part]) for part in (slice(0, 30), slice(30, N))]
+    blocks = [(data()["X"][rows], y[rows]) for rows in (slice(0, 30), slice(30, N))]
     return tamis.distributed.fit(model, blocks, paths=2)
 
 
@@ -206,7 +208,7 @@ WAYS = {
         model, data()["labels"] if is_classifier(model) else targets(model)
     ),
     "sparse": lambda model: fit(model, targets(model), sp.csr_array(data()["X"])),
-    "named": lambda model: fit(model, targets(model), named(data()["X"])),
+    "named": lambda model: fit(model, targets(model), as_frame(data()["X"])),
     "weighted": lambda model: fit(model, targets(model), sample_weight=data()["weights"]),
     "offset": lambda model: fit(model, targets(model), offset=np.zeros(N)),
     "sparsified": lambda model: fit(model, targets(model)).sparsify(),
@@ -214,7 +216,7 @@ WAYS = {
     "stream of several": lambda model: stream(model, targets(model, True), sparse=True),
     "paths": walk,
     "paths of several": lambda model: walk(model, several=True),
-    "stream, looked at": lambda model: stream(model, targets(model, True), look=True),
+    "stream, looked at": lambda model: stream(model, targets(model, True), predict_between=True),
 }
 
 
@@ -229,7 +231,7 @@ def specimen(cls, way: str, setting: int = 0):
             patch.setattr(Loop, "__call__", Interpreter().method())
             np.seterr(over="ignore")  # the shuffle's products of uint64 wrap around
         try:
-            return WAYS[way](made(cls, **([{}, *FURTHER.get(cls.__name__, [])][setting])))
+            return WAYS[way](make_model(cls, **([{}, *FURTHER.get(cls.__name__, [])][setting])))
         except (ValueError, TypeError, AttributeError) as error:
             return error
 
@@ -237,5 +239,5 @@ def specimen(cls, way: str, setting: int = 0):
 def specimens(cls, ways=tuple(WAYS), further=True) -> dict:
     """All models of a class by way and setting."""
     settings = range(1 + (len(FURTHER.get(cls.__name__, [])) if further else 0))
-    found = {(way, setting): specimen(cls, way, setting) for setting in settings for way in ways}
-    return {key: model for key, model in found.items() if not isinstance(model, Exception)}
+    models = {(way, setting): specimen(cls, way, setting) for setting in settings for way in ways}
+    return {key: model for key, model in models.items() if not isinstance(model, Exception)}

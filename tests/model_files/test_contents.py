@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from model_files.forging import opened, signed
-from model_files.specimens import data, estimators, named, rows_for, specimen, specimens
+from model_files.forging import open_file, sign_file
+from model_files.specimens import as_frame, data, estimators, rows_for, specimen, specimens
 
 import tamis
 from tamis.model_files import ModelFileError, classes
@@ -53,7 +53,7 @@ def test_a_file_names_classes_and_no_module(cls, tmp_path):
     """A module may move, and files written before it are read as ever."""
     for (way, _), model in specimens(cls).items():
         tamis.save(model, tmp_path / "m")
-        header = json.dumps(opened(tmp_path / "m")[0])
+        header = json.dumps(open_file(tmp_path / "m")[0])
         assert "tamis." not in header, way
 
 
@@ -65,7 +65,7 @@ def test_two_parts_of_one_name_are_refused():
 def test_attributes_of_training_and_of_scikit_learn_are_saved(tmp_path):
     chunk = (rows_for(None), data()["two"])
     model = tamis.train(tamis.FTRLClassifier(), [chunk])
-    selector = tamis.DataThresholder().set_output(transform="pandas").fit(named(data()["X"]))
+    selector = tamis.DataThresholder().set_output(transform="pandas").fit(as_frame(data()["X"]))
     for thing in (model, selector):
         tamis.save(thing, tmp_path / "m")
         assert set(vars(tamis.load(tmp_path / "m"))) == set(vars(thing))
@@ -102,7 +102,7 @@ def stream_file(tmp_path, several=False):
         specimen(tamis.SieveClassifier, "stream of several" if several else "stream"),
         tmp_path / "m",
     )
-    header, arrays = opened(tmp_path / "m")
+    header, arrays = open_file(tmp_path / "m")
     return tmp_path / "m", header, arrays
 
 
@@ -146,7 +146,7 @@ HARM = {
 def test_what_waits_in_a_stream_is_not_trusted(harm, tmp_path):
     path, header, arrays = stream_file(tmp_path, several=True)
     harm(part_of(header, "_stream"), arrays)
-    path.write_bytes(signed(header, arrays))
+    path.write_bytes(sign_file(header, arrays))
     with pytest.raises(ModelFileError, match=HARM[harm]):
         tamis.load(path)
 
@@ -154,11 +154,11 @@ def test_what_waits_in_a_stream_is_not_trusted(harm, tmp_path):
 def test_targets_narrower_than_the_outputs_are_refused(tmp_path):
     """Loops would read beyond them."""
     tamis.save(specimen(tamis.SieveRegressor, "stream of several"), tmp_path / "m")
-    header, arrays = opened(tmp_path / "m")
+    header, arrays = open_file(tmp_path / "m")
     for chunk in part_of(header, "_stream")["waiting"]:
         at = chunk["items"][2]["block"]
         arrays[at] = np.ascontiguousarray(arrays[at][:, :1])
-    (tmp_path / "m").write_bytes(signed(header, arrays))
+    (tmp_path / "m").write_bytes(sign_file(header, arrays))
     with pytest.raises(
         ModelFileError, match=r"_stream\.waiting\[0\]\[2\], axis 1 .* 1 targets.* 2"
     ):
@@ -171,9 +171,9 @@ def test_targets_narrower_than_the_outputs_are_refused(tmp_path):
 )
 def test_parameters_of_a_file_follow_the_rules_of_the_class(name, value, words, tmp_path):
     tamis.save(tamis.SDistClassifier(), tmp_path / "m")
-    header, arrays = opened(tmp_path / "m")
+    header, arrays = open_file(tmp_path / "m")
     header["parameters"][name] = value
-    (tmp_path / "m").write_bytes(signed(header, arrays))
+    (tmp_path / "m").write_bytes(sign_file(header, arrays))
     with pytest.raises(ModelFileError, match=words):
         tamis.load(tmp_path / "m")
 
@@ -182,7 +182,7 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
     """Two thousand million columns in one field are refused before any array is made."""
     tamis.save(tamis.FOBOSClassifier().fit(data()["X"], data()["two"]), tmp_path / "m")
     for change in ("state", "n_features_in_"):
-        header, arrays = opened(tmp_path / "m")
+        header, arrays = open_file(tmp_path / "m")
         if change == "state":
             at = part_of(header, "_engine")["state"]["block"]
             arrays[at] = (
@@ -191,7 +191,7 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
             )
         else:
             header["attributes"]["n_features_in_"] = 2_000_000_000
-        (tmp_path / "forged").write_bytes(signed(header, arrays))
+        (tmp_path / "forged").write_bytes(sign_file(header, arrays))
         with monkeypatch.context() as patch:
             patch.setattr(np, "zeros", lambda *_: pytest.fail("memory was taken"))
             patch.setattr(np, "empty", lambda *_: pytest.fail("memory was taken"))
@@ -211,10 +211,10 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
 def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch):
     """A length that no other field says, of zeros that are not stored, could be any number."""
     tamis.save(specimen(cls, "one output"), tmp_path / "m")
-    _, arrays = opened(tmp_path / "m")
+    _, arrays = open_file(tmp_path / "m")
     for number, array in enumerate(arrays):
         for axis in range(array.ndim):
-            header, forged = opened(tmp_path / "m")
+            header, forged = open_file(tmp_path / "m")
             shape = [
                 2_000_000_000 if at == axis else length for at, length in enumerate(array.shape)
             ]
@@ -222,7 +222,7 @@ def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch)
                 {"length": 0, "dtype": array.dtype.str, "shape": shape, "width": 1, "rows": 0},
                 b"",
             )
-            (tmp_path / "m2").write_bytes(signed(header, forged))
+            (tmp_path / "m2").write_bytes(sign_file(header, forged))
             with monkeypatch.context() as patch:
                 patch.setattr(np, "zeros", lambda *_: pytest.fail("memory was taken"))
                 with pytest.raises(ModelFileError):
@@ -232,12 +232,12 @@ def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", ["_engine", "_targets", "history_"])
 def test_what_a_fitted_model_lacks_is_named(name, tmp_path):
     tamis.save(tamis.FOBOSClassifier().fit(data()["X"], data()["two"]), tmp_path / "m")
-    header, arrays = opened(tmp_path / "m")
+    header, arrays = open_file(tmp_path / "m")
     del header["attributes"][name]
     text = json.dumps(header)
     kept = [k for k in range(len(arrays)) if f'"block": {k}}}' in text]
     for place, k in enumerate(kept):
         text = text.replace(f'"block": {k}}}', f'"block": {place}}}')
-    (tmp_path / "m").write_bytes(signed(json.loads(text), [arrays[k] for k in kept]))
+    (tmp_path / "m").write_bytes(sign_file(json.loads(text), [arrays[k] for k in kept]))
     with pytest.raises(ModelFileError, match=f"FOBOSClassifier lacks the attribute '{name}'"):
         tamis.load(tmp_path / "m")

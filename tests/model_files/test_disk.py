@@ -39,7 +39,7 @@ def nested_in_itself():
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "message"),
     [
         (lambda: 0, "Toy.kept_: .*builtins.function"),
         ([1, {"a": {1}}], r"Toy.kept_\[1\]\['a'\]: .*builtins.set"),
@@ -72,8 +72,8 @@ def nested_in_itself():
         (3j, "Toy.kept_: a value of type builtins.complex"),
     ],
 )
-def test_values_that_cannot_be_saved(value, words, toy, tmp_path):
-    with pytest.raises(TypeError, match=words):
+def test_values_that_cannot_be_saved(value, message, toy, tmp_path):
+    with pytest.raises(TypeError, match=message):
         save(toy().holding(kept_=value), tmp_path / "m")
     assert not os.listdir(tmp_path)
 
@@ -102,13 +102,13 @@ def test_failed_save_leaves_the_old_file(failure, moment, toy, tmp_path, monkeyp
         yield b"half"
         fail()
 
-    place, name, instead = {
-        "block": (Block, "pieces", half),
+    target, name, replacement = {
+        "block": (Block, "chunks", half),
         "fsync": (os, "fsync", fail),
         "replace": (os, "replace", fail),
     }[moment]
     with monkeypatch.context() as patch:
-        patch.setattr(place, name, instead)
+        patch.setattr(target, name, replacement)
         with pytest.raises(type(failure)) as caught:
             save(toy(alpha=2).holding(coef_=np.ones(10**5)), tmp_path / "m")
     if isinstance(failure, OSError):
@@ -119,7 +119,7 @@ def test_failed_save_leaves_the_old_file(failure, moment, toy, tmp_path, monkeyp
 
 
 def test_model_that_changes_while_it_is_saved(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(Block, "pieces", lambda self: iter([b"too short"]))
+    monkeypatch.setattr(Block, "chunks", lambda self: iter([b"too short"]))
     with pytest.raises(RuntimeError, match="changed while it was being saved"):
         save(toy().holding(coef_=np.ones(9)), tmp_path / "m")
     assert not os.listdir(tmp_path)
@@ -147,18 +147,18 @@ def test_file_is_synced_before_it_is_moved(toy, tmp_path, monkeypatch):
 
 
 def test_the_rights_of_a_file_that_is_replaced_are_kept(toy, tmp_path):
-    place = tmp_path / "m"
+    file_path = tmp_path / "m"
     for mode in (0o600, 0o664, 0o444):
-        place.touch()
-        place.chmod(mode)
-        with replacing(place) as file:
+        file_path.touch()
+        file_path.chmod(mode)
+        with replacing(file_path) as file:
             assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == mode  # before there is content
             file.write(b"new")
-        assert stat.S_IMODE(place.stat().st_mode) == mode
+        assert stat.S_IMODE(file_path.stat().st_mode) == mode
     if os.getuid() == 0:
-        os.chown(place, 12345, 12346)
-        save(toy(), place)
-        assert (place.stat().st_uid, place.stat().st_gid) == (12345, 12346)
+        os.chown(file_path, 12345, 12346)
+        save(toy(), file_path)
+        assert (file_path.stat().st_uid, file_path.stat().st_gid) == (12345, 12346)
 
 
 def test_what_is_no_regular_file_is_written_into(tmp_path):
@@ -216,19 +216,19 @@ def test_a_model_does_not_replace_the_file_it_was_trained_from(tmp_path, monkeyp
 
 
 def test_rows_of_a_checkpoint_are_not_read_from_its_folder(tmp_path):
-    place = tmp_path / "ck" / "checkpoint.json"
-    place.parent.mkdir()
-    place.write_text("1 1:1 3:1\n-1 2:1 3:1\n" * 50)
-    rows = open_rows(place, format="svmlight")
+    file_path = tmp_path / "ck" / "checkpoint.json"
+    file_path.parent.mkdir()
+    file_path.write_text("1 1:1 3:1\n-1 2:1 3:1\n" * 50)
+    rows = open_rows(file_path, format="svmlight")
     for learn in (
-        lambda: train(FTRLClassifier(), rows, checkpoint=place.parent),
+        lambda: train(FTRLClassifier(), rows, checkpoint=file_path.parent),
         lambda: distributed.fit(
-            FTRLClassifier(), str(place), checkpoint=place.parent, format="svmlight"
+            FTRLClassifier(), str(file_path), checkpoint=file_path.parent, format="svmlight"
         ),
     ):
         with pytest.raises(ValueError, match="would replace an input"):
             learn()
-    assert os.listdir(place.parent) == ["checkpoint.json"]
+    assert os.listdir(file_path.parent) == ["checkpoint.json"]
 
 
 # ---------------------------------------------------------------------- what killed processes leave
@@ -242,7 +242,7 @@ SLOW = """
         print("writing", flush=True)
         time.sleep(600)
 
-    Block.pieces = slow
+    Block.chunks = slow
     save(FTRLClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), sys.argv[1])
 """
 

@@ -21,10 +21,10 @@ def change(*keys, to):
     """A forgery: header[key][key]... = to."""
 
     def forgery(header):
-        place = header
+        node = header
         for key in keys[:-1]:
-            place = place[key]
-        place[keys[-1]] = to(place[keys[-1]]) if callable(to) else to
+            node = node[key]
+        node[keys[-1]] = to(node[keys[-1]]) if callable(to) else to
 
     return forgery
 
@@ -165,7 +165,7 @@ FORGERIES = {
 
 
 # NumPy would refuse many of these too, but later and in words that say nothing about the file.
-WORDS = {
+MESSAGES = {
     **dict.fromkeys(
         (
             "negative shape",
@@ -208,12 +208,12 @@ WORDS = {
 
 @pytest.mark.parametrize("kind", FORGERIES)
 def test_forged_headers(kind, path, forge):
-    header, blocks = forge.parts(path)
+    header, blocks = forge.header_and_blocks(path)
     forge.sign(path, header, blocks)
     load(path)
     FORGERIES[kind](header)
     forge.sign(path, header, blocks)
-    with pytest.raises(ModelFileError, match=f"model.tamis: .*{WORDS.get(kind, '')}"):
+    with pytest.raises(ModelFileError, match=f"model.tamis: .*{MESSAGES.get(kind, '')}"):
         load(path)
 
 
@@ -248,7 +248,7 @@ def test_forged_constant(tmp_path, forge):
 
 
 def test_hidden_bytes(path, forge):
-    header, blocks = forge.parts(path)
+    header, blocks = forge.header_and_blocks(path)
     forge.sign(path, header, blocks + b"hidden")
     with pytest.raises(ModelFileError, match=r"table of blocks .* bytes"):
         load(path)
@@ -256,13 +256,13 @@ def test_hidden_bytes(path, forge):
 
 def test_forged_lengths(path):
     for length in (10**19, 10**9):
-        whole = container.PREAMBLE.format(1, length, 200).encode().ljust(200 - 32, b"{")
-        path.write_bytes(whole + container.hashlib.sha256(whole).digest())
+        content = container.PREAMBLE.format(1, length, 200).encode().ljust(200 - 32, b"{")
+        path.write_bytes(content + container.hashlib.sha256(content).digest())
         with pytest.raises(ModelFileError, match="first lines are inconsistent"):
             load(path)
 
 
-def places(node):
+def nodes(node):
     """All (holder, key) of a JSON tree."""
     for key, inside in (
         node.items()
@@ -272,13 +272,13 @@ def places(node):
         else ()
     ):
         yield node, key
-        yield from places(inside)
+        yield from nodes(inside)
 
 
 def test_random_forgeries(path, forge):
     """Any other value anywhere: the file loads or is refused, nothing else."""
     draw = random.Random(0)
-    original, blocks = forge.parts(path)
+    original, blocks = forge.header_and_blocks(path)
     wrong = [
         None,
         True,
@@ -303,7 +303,7 @@ def test_random_forgeries(path, forge):
     refused = 0
     for _ in range(300):
         header = copy.deepcopy(original)
-        spots = list(places(header))
+        spots = list(nodes(header))
         for holder, key in draw.sample(spots, draw.choice([1, 1, 2, 5])):
             holder[key] = copy.deepcopy(draw.choice([*wrong, draw.choice(spots)[0]]))
         forge.sign(path, header, blocks)
@@ -316,19 +316,19 @@ def test_random_forgeries(path, forge):
 
 @pytest.mark.parametrize("rows", [[700, 3], [3, 3], [-1, 3], [3, 1000], [-(2**63), 2**63 - 1]])
 def test_forged_rows(rows, path, forge):
-    header, blocks = forge.parts(path)
-    place = header["blocks"][header["attributes"]["state_"]["block"]]["offset"]
-    blocks = blocks[:place] + np.array(rows, "<i8").tobytes() + blocks[place + 16 :]
+    header, blocks = forge.header_and_blocks(path)
+    node = header["blocks"][header["attributes"]["state_"]["block"]]["offset"]
+    blocks = blocks[:node] + np.array(rows, "<i8").tobytes() + blocks[node + 16 :]
     forge.sign(path, header, blocks)
     with pytest.raises(ModelFileError, match="row numbers out of order or range"):
         load(path)
 
 
 def test_forged_indices(path, forge):
-    header, blocks = forge.parts(path)
-    place = header["blocks"][header["attributes"]["sparse_"]["indices"]["block"]]["offset"]
+    header, blocks = forge.header_and_blocks(path)
+    node = header["blocks"][header["attributes"]["sparse_"]["indices"]["block"]]["offset"]
     forge.sign(
-        path, header, blocks[:place] + np.array([10**6], "<i4").tobytes() + blocks[place + 4 :]
+        path, header, blocks[:node] + np.array([10**6], "<i4").tobytes() + blocks[node + 4 :]
     )
     with pytest.raises(ModelFileError, match=r"model.tamis: "):
         load(path)

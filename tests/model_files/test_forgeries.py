@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from model_files.forging import forge, keep, opened, outcome, signed, survey, tally
+from model_files.forging import forge, keep, open_file, outcome, sign_file, survey, tally
 from model_files.specimens import estimators
 
 import tamis
@@ -18,12 +18,12 @@ def homes():
 
 def test_forged_models_are_refused_or_work(tmp_path):
     names = keep(tmp_path, ways=("one output", "stream of several"), further=False)
-    found = survey(tmp_path, names, 3 * len(names), seed=0)
-    counts, failures = tally(found)
+    outcomes = survey(tmp_path, names, 3 * len(names), seed=0)
+    counts, failures = tally(outcomes)
     assert not failures
     assert {cls for cls, _, _ in counts} == {cls.__name__ for cls in estimators()}
     refused = sum(count for (_, _, how), count in counts.items() if how == "refused")
-    assert len(found) / 3 < refused < len(found)
+    assert len(outcomes) / 3 < refused < len(outcomes)
 
 
 def test_the_forger_forges(tmp_path):
@@ -32,7 +32,7 @@ def test_the_forger_forges(tmp_path):
     """
     model = tamis.FOBOSClassifier().fit(np.eye(6), [0, 1] * 3)
     tamis.save(model, tmp_path / "m")
-    (tmp_path / "again").write_bytes(signed(*opened(tmp_path / "m")))
+    (tmp_path / "again").write_bytes(sign_file(*open_file(tmp_path / "m")))
     assert outcome(tmp_path / "again") == "works"
     results = set()
     for seed in range(40):
@@ -59,11 +59,11 @@ def test_a_child_that_dies_is_counted_and_followed(tmp_path, monkeypatch):
     )
 
     class Child:
-        end, words = "died (-11)", ""
+        end, stderr = "died (-11)", ""
 
         def __init__(self, *_):
             self.output = next(ends)
 
     monkeypatch.setattr(forging, "_run", Child)
-    found = survey(tmp_path, ["FOBOSClassifier-0.tamis"], 2)
-    assert [how for _, _, how in found] == ["the process died (-11) at number 0", "works"]
+    outcomes = survey(tmp_path, ["FOBOSClassifier-0.tamis"], 2)
+    assert [how for _, _, how in outcomes] == ["the process died (-11) at number 0", "works"]

@@ -35,9 +35,12 @@ def matrix(kind):
 
 def wide(kind):
     """A sparse matrix whose indices are wider than they need be."""
-    made = matrix(kind)
-    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
-    return made
+    result = matrix(kind)
+    result.indices, result.indptr = (
+        result.indices.astype(np.int64),
+        result.indptr.astype(np.int64),
+    )
+    return result
 
 
 def advanced(generator):
@@ -143,7 +146,7 @@ VALUES = {
         np.array([[1], ["b"]], object),
         np.zeros((0, 2), object),
     ],
-    "sparse": [f(k) for f in (matrix, wide) for k in classes.SPARSE.values()],
+    "sparse": [f(k) for f in (matrix, wide) for k in classes.SPARSE_CLASSES.values()],
     "sparse data": [sparse.csr_array((2, 3), dtype="?"), sparse.csc_matrix(np.eye(3, dtype="c8"))],
     "terms": [
         Hinge(),
@@ -254,7 +257,7 @@ def test_memory_is_bounded(toy, forge, tmp_path):
         )
     finally:
         tracemalloc.stop()
-    assert "width" in forge.parts(tmp_path / "m")[0]["blocks"][2]
+    assert "width" in forge.header_and_blocks(tmp_path / "m")[0]["blocks"][2]
     assert saving < 8_000_000
     assert loading < 16_000_000
 
@@ -293,7 +296,7 @@ def test_people_can_read_the_start(toy, forge, tmp_path):
         f'"numpy": "{np.__version__}"',
     ):
         assert words in start
-    assert list(forge.parts(tmp_path / "m")[0]["versions"]) == [
+    assert list(forge.header_and_blocks(tmp_path / "m")[0]["versions"]) == [
         "tamis",
         "numpy",
         "scipy",
@@ -304,7 +307,7 @@ def test_people_can_read_the_start(toy, forge, tmp_path):
 
 def test_older_parameters_take_their_defaults(toy, forge, tmp_path):
     save(toy(alpha=3.0), tmp_path / "m")
-    header, blocks = forge.parts(tmp_path / "m")
+    header, blocks = forge.header_and_blocks(tmp_path / "m")
     del header["parameters"]["loss"]
     forge.sign(tmp_path / "m", header, blocks)
     assert load(tmp_path / "m").get_params() == {"alpha": 3.0, "loss": "hinge", "inner": None}
@@ -374,7 +377,7 @@ def test_golden_file_of_format_1(toy, same, forge, tmp_path, monkeypatch):
     expected.coef_ = expected.coef_.astype("f4")
     assert same(load(path), expected)
     if container.FORMAT == 1:
-        versions = forge.parts(path)[0]["versions"]
+        versions = forge.header_and_blocks(path)[0]["versions"]
         monkeypatch.setattr(classes, "versions", lambda: versions)
         save(load(path), tmp_path / "again")
         assert (tmp_path / "again").read_bytes() == path.read_bytes()
@@ -384,7 +387,7 @@ def test_what_is_long_lies_in_a_block(toy, same, tmp_path, forge):
     """The columns of wide tables, which no header could hold."""
     names = [f"column {k} \N{SNOWMAN}" for k in range(80_000)]
     save(toy().holding(names_=names, coef_=np.arange(3.0)), tmp_path / "m")
-    header, _ = forge.parts(tmp_path / "m")
+    header, _ = forge.header_and_blocks(tmp_path / "m")
     assert len(json.dumps(header)) < 2000
     again = load(tmp_path / "m")
     assert same(again.names_, names)
@@ -392,6 +395,6 @@ def test_what_is_long_lies_in_a_block(toy, same, tmp_path, forge):
     save(again, tmp_path / "n")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
     header["blocks"][0]["dtype"] = "|i1"
-    forge.sign(tmp_path / "m", header, forge.parts(tmp_path / "n")[1])
+    forge.sign(tmp_path / "m", header, forge.header_and_blocks(tmp_path / "n")[1])
     with pytest.raises(ModelFileError):
         load(tmp_path / "m")

@@ -20,7 +20,7 @@ def test_a_pipe_is_refused_and_not_waited_for(name, tmp_path):
 
 
 def test_a_long_header_is_refused_before_it_is_read(path, forge, monkeypatch):
-    header, blocks = forge.parts(path)
+    header, blocks = forge.header_and_blocks(path)
     header["attributes"]["kept_"] = "x" * (1 << 24)
     forge.sign(path, header, blocks)
     monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("it was parsed"))
@@ -29,7 +29,7 @@ def test_a_long_header_is_refused_before_it_is_read(path, forge, monkeypatch):
 
 
 def test_unknown_and_repeated_keys_are_refused(path, forge):
-    header, blocks = forge.parts(path)
+    header, blocks = forge.header_and_blocks(path)
     forge.sign(path, {**header, "more": [1] * 1000}, blocks)
     with pytest.raises(ModelFileError, match="unknown key, 'more'"):
         load(path)
@@ -110,14 +110,14 @@ def test_another_format(path, forge, version):
     "name", ["Nobody", "not_a_model", "Wheel", "Alias", "os.system", "__class__", 3, None]
 )
 def test_unknown_classes(name, path, forge):
-    header, blocks = forge.parts(path)
+    header, blocks = forge.header_and_blocks(path)
     forge.sign(path, header | {"class": name}, blocks)
     with pytest.raises(ModelFileError, match=r"unknown .*1\.2\.3"):
         load(path)
 
 
 def test_unknown_parameter(path, forge):
-    header, blocks = forge.parts(path)
+    header, blocks = forge.header_and_blocks(path)
     header["parameters"]["beta"] = 1.0
     forge.sign(path, header, blocks)
     with pytest.raises(ModelFileError, match=r"Toy has no parameter 'beta' .*1\.2\.3"):
@@ -126,7 +126,7 @@ def test_unknown_parameter(path, forge):
 
 def test_lacking_parameter(demanding, tmp_path, forge):
     save(demanding(1.0), tmp_path / "m")
-    header, blocks = forge.parts(tmp_path / "m")
+    header, blocks = forge.header_and_blocks(tmp_path / "m")
     forge.sign(tmp_path / "m", header | {"parameters": {}}, blocks)
     with pytest.raises(ModelFileError, match="Demanding needs the parameter 'needed'"):
         load(tmp_path / "m")

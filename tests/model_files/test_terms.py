@@ -75,7 +75,7 @@ def test_table_of_terms_is_complete():
 
 def test_older_terms_take_their_defaults(toy, forge, tmp_path):
     save(toy(loss=L1(0.5, 1.0)), tmp_path / "m")
-    header, blocks = forge.parts(tmp_path / "m")
+    header, blocks = forge.header_and_blocks(tmp_path / "m")
     del header["parameters"]["loss"]["fields"]["positive"]
     forge.sign(tmp_path / "m", header, blocks)
     assert load(tmp_path / "m").loss == L1(0.5)

@@ -1,4 +1,11 @@
-"""Save and load fitted models without pickle: a file that people can read and that runs no code."""
+"""Save and load fitted models without pickle: the file has a readable header and runs no code.
+
+container.py  the file format: first lines, header, checksum
+classes.py    the classes that a file may name
+blocks.py     arrays as blocks of bytes
+encode.py     values to JSON and blocks
+decode.py     JSON and blocks to values
+"""
 
 import os
 import struct
@@ -10,7 +17,13 @@ from sklearn.base import BaseEstimator
 from tamis.data.tables.frames import Reading
 from tamis.model_files import classes
 from tamis.model_files.blocks import Blocks
-from tamis.model_files.container import AGAIN, ModelFileError, is_model, read_header, write_file
+from tamis.model_files.container import (
+    RESAVE_ADVICE,
+    ModelFileError,
+    is_model_file,
+    read_header,
+    write_file,
+)
 from tamis.model_files.decode import Decoder
 from tamis.model_files.encode import Encoder
 from tamis.system.files import StrPath, made_from, refuse_inputs, sources_of
@@ -19,8 +32,8 @@ from tamis.system.threads import locked
 
 __all__ = ["ModelFileError", "load", "save"]
 
-# What Python and NumPy raise on a header that says what cannot be.
-_NONSENSE = (
+# Exceptions of Python and NumPy for an inconsistent header.
+_HEADER_ERRORS = (
     ArithmeticError,
     AttributeError,
     LookupError,
@@ -36,12 +49,12 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     r"""Save a model of tamis to one file, without pickle.
 
     The file starts with a few readable lines and a JSON header (``head -c 1500 model.tamis`` shows
-    the class, its parameters and the versions it was fitted with), then come the arrays as plain
-    bytes, then a checksum of it all. It holds no time, host, user or path: the same model gives the
-    same bytes. Of arrays that are mostly zero only the nonzero part is stored, so a model of
-    10\ :sup:`8` features and a few hundred active ones is a small file.
+    the class, its parameters and the versions it was fitted with), followed by the arrays as plain
+    bytes and a checksum of the whole file. It holds no time, host, user or path: the same model
+    gives the same bytes. Of arrays that are mostly zero only the nonzero rows are stored, so that a
+    model of 10\ :sup:`8` features and a few hundred active ones is a small file.
 
-    Choose it to ship a model, to keep it for years, or to take one from somebody else. Choose
+    Choose it to deploy a model, to store it for years, or to load one from somebody else. Choose
     pickle or joblib for pipelines that mix estimators of tamis with those of other libraries.
 
     Parameters
@@ -51,15 +64,15 @@ def save(model: BaseEstimator, path: StrPath) -> None:
         numbers, str, bytes, NumPy scalars and arrays, CSR and CSC matrices, lists, tuples, dicts,
         terms, random generators (PCG64 or MT19937) and other estimators of tamis.
     path : str or os.PathLike
-        Where to write. The file appears there once it is whole and on disk; until then, and if
-        saving fails, an older file of that name stays as it was.
+        File to write. It is replaced in one step after it is complete and on disk; until then, and
+        if saving fails, an older file of that name does not change.
 
     Raises
     ------
     TypeError
-        If an attribute holds something else; the message names it.
+        If an attribute holds a value of another type; the message names it.
     ValueError
-        If it would replace a file that the model was trained from in this process.
+        If the file would replace one that the model was trained from in this process.
     OSError
         If the folder does not exist, is full or may not be written to.
 
@@ -69,9 +82,9 @@ def save(model: BaseEstimator, path: StrPath) -> None:
 
     Notes
     -----
-    Arrays come back in the machine's byte order and in C order (Fortran order where they had that),
-    and attributes that share memory come back apart. Of a random generator the state is kept, not
-    the seed sequence that ``spawn`` draws on.
+    Loaded arrays have the machine's byte order and C order (Fortran order where they had it), and
+    attributes that shared memory no longer do. Of a random generator the file holds the state, not
+    the seed sequence that ``spawn`` uses.
 
     Examples
     --------
@@ -91,23 +104,23 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     True
     """
     name = os.fsdecode(path)
-    # Over the file that it was loaded from a model may be saved.
-    refuse_inputs(name, sources_of(model), may_replace=is_model)
+    # A model may replace the model file that it was loaded from.
+    refuse_inputs(name, sources_of(model), may_replace=is_model_file)
     encoder = Encoder()
-    body = encoder.model(model, type(model).__name__)
-    for part in (body["parameters"], body["attributes"]):
-        part |= {name: encoder.moved(value) for name, value in part.items()}
-    table, place = [], 0
+    encoded_model = encoder.model(model, type(model).__name__)
+    for values in (encoded_model["parameters"], encoded_model["attributes"]):
+        values |= {name: encoder.move_long_value(value) for name, value in values.items()}
+    table, offset = [], 0
     for block in encoder.blocks:
-        table.append(block.entry(place))
-        place += block.length
-    count = vars(model).get("n_features_in_")
+        table.append(block.table_entry(offset))
+        offset += block.length
+    n_features = vars(model).get("n_features_in_")
     header = {
-        "class": body["class"],
+        "class": encoded_model["class"],
         "versions": classes.versions(),
-        "features": None if count is None else int(count),
-        "parameters": body["parameters"],
-        "attributes": body["attributes"],
+        "features": None if n_features is None else int(n_features),
+        "parameters": encoded_model["parameters"],
+        "attributes": encoded_model["attributes"],
         "blocks": table,
     }
     write_file(name, header, encoder.blocks)
@@ -117,28 +130,29 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
     """Load a model that `save` wrote.
 
     Nothing in the file is executed or imported: classes are looked up by name among the public
-    estimators and terms of tamis. The checksum is verified before anything is read. Parameters that
-    the file lacks take their defaults.
+    estimators and terms of tamis. The checksum is verified before anything else is read. Parameters
+    that the file lacks get their defaults.
 
     Parameters
     ----------
     path : str or os.PathLike
         A file written by `save`.
     terms : iterable of classes, default=()
-        The classes of your own terms, if the model was fitted with any: ``terms=[MyLoss]``. A class
-        whose code changed since is refused, for it would give other predictions under the same
-        name.
+        The classes of user-defined terms, if the model was fitted with any: ``terms=[MyLoss]``. A
+        class whose code changed since then raises an error, since it would give other predictions
+        under the same name.
 
     Returns
     -------
     model : estimator
-        The model as it was: same predictions, and `partial_fit` goes on from the same bits.
+        The saved model: its predictions are the same, and `partial_fit` continues from the same
+        state, to the bit.
 
     Raises
     ------
     ModelFileError
-        If the file is no model of tamis, is cut short or damaged, is of another format, names a
-        class or term that is not known here, or contradicts itself. It is a ValueError.
+        If the file is no model of tamis, is cut short or damaged, has another format, names an
+        unknown class or term, or contradicts itself. It is a ValueError.
 
     See Also
     --------
@@ -146,11 +160,11 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
 
     Notes
     -----
-    The checksum tells of accidents, not of malice: whoever writes a file can sign it. A file made
-    to deceive runs no code: every attribute is compared with what its class declares (dtype, shape,
+    The checksum detects accidents, not malice: the author of a forged file can compute it. A forged
+    file runs no code: every attribute is compared with the declaration of its class (dtype, shape,
     range), and the parameters with scikit-learn's rules, before any array is read. A file that
-    contradicts itself takes no memory; one that does not may still hold wrong numbers, as may any
-    model from a stranger.
+    contradicts itself takes no memory; a consistent one may still hold wrong numbers, like any
+    model from an untrusted source.
 
     Examples
     --------
@@ -167,30 +181,32 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
     20
     """
     name = os.fsdecode(path)
-    own = classes.users_terms(terms)
-    if os.path.exists(name) and not os.path.isfile(name):  # a FIFO would wait for its writer
+    term_classes = classes.user_terms(terms)
+    if os.path.exists(name) and not os.path.isfile(
+        name
+    ):  # opening a FIFO would wait for its writer
         raise ModelFileError(f"{name}: this is no regular file. Write the model to one.")
     with open(name, "rb") as file:
         try:
             header, start, end = read_header(file)
             blocks = Blocks(file, header.get("blocks"), start, end)
-            model = settled(Decoder(blocks, own, header["versions"]).model(header))
-            blocks.finish()
+            model = settled(Decoder(blocks, term_classes, header["versions"]).model(header))
+            blocks.check_all_read()
         except ModelFileError as error:
             raise ModelFileError(f"{name}: {error}") from None
         except ContentsError as error:
-            raise ModelFileError(f"{name}: {error}. {AGAIN}") from None
+            raise ModelFileError(f"{name}: {error}. {RESAVE_ADVICE}") from None
         except MemoryError as error:
             raise ModelFileError(
                 f"{name}: its arrays do not fit into this machine's memory ({error}). Load it on a "
                 "larger one."
             ) from error
-        except _NONSENSE as error:
+        except _HEADER_ERRORS as error:
             raise ModelFileError(
                 f"{name}: the header is inconsistent ({type(error).__name__}: {str(error)[:200]}). "
-                f"{AGAIN}"
+                f"{RESAVE_ADVICE}"
             ) from error
     if isinstance(reading := vars(model).get("reading_"), dict):
-        model.reading_ = Reading(reading)  # by which frames are read
+        model.reading_ = Reading(reading)  # describes how to read frames
     made_from(model, [name])
     return model

@@ -1,7 +1,7 @@
-"""A model's state as JSON values and blocks: the way out.
+"""Encoding of a model's state as JSON values and blocks.
 
-JSON's own null, booleans, numbers, strings and lists stand for themselves; all else is an object
-with a "type".
+Null, booleans, numbers, strings and lists of JSON stand for themselves; every other value is an
+object with a "type".
 """
 
 import math
@@ -16,12 +16,12 @@ from tamis.model_files.blocks import Block, stored_dtype
 from tamis.model_files.container import to_json
 from tamis.system.schema import derived, undeclared
 
-DEPTH = 64
-LONG = 1 << 20  # bytes of JSON that are moved out of the header
-_SMALL = 1 << 63
-_KEYS = (str, int, float, bool)
-_OBJECTS = (str, type(None), int, float, bool)
-_CAN = (
+MAX_DEPTH = 64
+MAX_INLINE_BYTES = 1 << 20  # bytes of JSON that are moved out of the header
+_INT64_LIMIT = 1 << 63
+_KEY_TYPES = (str, int, float, bool)
+_OBJECT_TYPES = (str, type(None), int, float, bool)
+_SAVABLE = (
     "A model file holds None, bool, numbers, str, bytes, NumPy arrays of bool, numbers or text, "
     "CSR and CSC matrices, lists, tuples, dicts, terms, random generators (PCG64, MT19937) and "
     "estimators of tamis"
@@ -29,13 +29,13 @@ _CAN = (
 
 
 class Encoder:
-    """Turns values into JSON and gathers their arrays as blocks."""
+    """Encodes values as JSON and collects their arrays as blocks."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
 
     def model(self, model: Any, path: str, depth: int = 0) -> dict:
-        """Class, parameters and attributes of an estimator."""
+        """Return class, parameters and attributes of an estimator."""
         cls = type(model)
         if not classes.is_public(cls):
             raise TypeError(
@@ -43,27 +43,29 @@ class Encoder:
                 "find it. Save the estimator of tamis itself."
             )
         if hasattr(cls, "_check_saved"):
-            model._check_saved()  # a class may say in its own words what of it cannot be saved
+            model._check_saved()  # raises a specific error for values that cannot be saved
         names, state = classes.parameters(cls), vars(model)
         self._check_names(cls, [name for name in state if name not in names], path)
-        coded = {
+        encoded = {
             name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)
         }
         return {
             "class": cls.__name__,
-            "parameters": {name: value for name, value in coded.items() if name in names},
-            "attributes": {name: value for name, value in coded.items() if name not in names},
+            "parameters": {name: value for name, value in encoded.items() if name in names},
+            "attributes": {name: value for name, value in encoded.items() if name not in names},
         }
 
-    def moved(self, coded: Any) -> Any:
-        """A coded value, in a block where it is long, as the columns of a wide table are."""
-        text = to_json(coded).encode()
-        if len(text) <= LONG:
-            return coded
+    def move_long_value(self, encoded: Any) -> Any:
+        """Return an encoded value, moved to a block where it is long, such as the columns of a wide
+        table.
+        """
+        text = to_json(encoded).encode()
+        if len(text) <= MAX_INLINE_BYTES:
+            return encoded
         return {"type": "json", "block": self._block(np.frombuffer(text, np.uint8))}
 
     def _check_names(self, cls: type, names, path: str) -> None:
-        """Refuse attributes that `load` would refuse."""
+        """Raise for attributes that `load` would refuse."""
         for name in undeclared(cls, names):
             raise TypeError(
                 f"{path}.{name}: a file of {cls.__name__} has no place for an attribute of that "
@@ -71,45 +73,47 @@ class Encoder:
             )
 
     def value(self, value: Any, path: str, depth: int) -> Any:
-        """Any value that the format knows."""
-        if depth > DEPTH:
+        """Encode any value of the format."""
+        if depth > MAX_DEPTH:
             raise TypeError(
-                f"{path[:200]}: nested deeper than {DEPTH} levels; does it hold itself? Flatten it "
-                "before saving."
+                f"{path[:200]}: nested deeper than {MAX_DEPTH} levels; does it hold itself? "
+                "Flatten it before saving."
             )
         if value is None or type(value) is bool:
             return value
         method = self.METHODS.get(type(value))
         if method is None:
-            method = self._other(value)
+            method = self._method_for_base(value)
         if method is None:
-            raise self._refused(value, path)
+            raise self._unsavable(value, path)
         return method(self, value, path, depth)
 
-    def _other(self, value):
-        """Method for values that are known by their base class."""
+    def _method_for_base(self, value):
+        """Return the method for a value of a known base class, or None."""
         from sklearn.base import BaseEstimator
 
         if isinstance(value, np.generic):
             return Encoder._scalar
         if classes.is_term_class(type(value)):
             return Encoder._term
-        if classes.part_class(type(value).__name__) is type(value):
-            return Encoder._part
-        return Encoder._nested if isinstance(value, BaseEstimator) else None
+        if classes.nested_class(type(value).__name__) is type(value):
+            return Encoder._nested_object
+        return Encoder._nested_model if isinstance(value, BaseEstimator) else None
 
-    def _refused(
-        self, value, path: str, way: str = "Replace this value, or delete it before saving"
+    def _unsavable(
+        self, value, path: str, advice: str = "Replace this value, or delete it before saving"
     ) -> TypeError:
         cls = type(value)
         return TypeError(
-            f"{path}: a value of type {cls.__module__}.{cls.__qualname__} cannot be saved. {_CAN}. "
-            f"{way}."
+            f"{path}: a value of type {cls.__module__}.{cls.__qualname__} cannot be saved. "
+            f"{_SAVABLE}. {advice}."
         )
 
     # ----------------------------------------------------------------------- plain values
     def _int(self, value, path, depth):
-        return value if -_SMALL <= value < _SMALL else {"type": "int", "hex": f"{value:x}"}
+        return (
+            value if -_INT64_LIMIT <= value < _INT64_LIMIT else {"type": "int", "hex": f"{value:x}"}
+        )
 
     def _float(self, value, path, depth):
         # JSON has neither nan nor inf; the bits also keep the sign and payload of a nan.
@@ -135,13 +139,13 @@ class Encoder:
 
     def _dict(self, value, path, depth):
         items = []
-        for key, inside in value.items():
-            if not (type(key) in _KEYS or isinstance(key, np.generic)):
-                raise self._refused(key, f"{path}, key {key!r}", "Use str or numbers as keys")
+        for key, nested in value.items():
+            if not (type(key) in _KEY_TYPES or isinstance(key, np.generic)):
+                raise self._unsavable(key, f"{path}, key {key!r}", "Use str or numbers as keys")
             items.append(
                 [
                     self.value(key, f"{path}, key {key!r}", depth + 1),
-                    self.value(inside, f"{path}[{key!r}]", depth + 1),
+                    self.value(nested, f"{path}[{key!r}]", depth + 1),
                 ]
             )
         return {"type": "dict", "items": items}
@@ -151,11 +155,11 @@ class Encoder:
         if isinstance(value, (np.str_, np.bytes_)):
             # str() drops final NULs
             plain = str.__str__(value) if isinstance(value, np.str_) else bytes(value)
-            kind = f"numpy.{type(value).__name__}"
-            return {"type": kind, "value": self.value(plain, path, depth)}
+            type_name = f"numpy.{type(value).__name__}"
+            return {"type": type_name, "value": self.value(plain, path, depth)}
         dtype = stored_dtype(value.dtype)
         if dtype is None:
-            raise self._refused(value, path, "Cast it to one of these, for instance to float64")
+            raise self._unsavable(value, path, "Cast it to one of these, for instance to float64")
         return {
             "type": "scalar",
             "dtype": dtype,
@@ -168,21 +172,21 @@ class Encoder:
             return self._objects(value, path, depth)
         if stored_dtype(value.dtype) is None:
             raise TypeError(
-                f"{path}: an array of dtype {value.dtype} cannot be saved. {_CAN}. Cast it to one "
-                "of these, for instance to float64."
+                f"{path}: an array of dtype {value.dtype} cannot be saved. {_SAVABLE}. Cast it to "
+                "one of these, for instance to float64."
             )
         if value.flags.f_contiguous and not value.flags.c_contiguous:
-            # The order is kept: loops are compiled for it, and a learner's state is sparse along
-            # its last axis then.
+            # Loops are compiled for the order, and the state of a learner is sparse along its last
+            # axis in this case.
             return {"type": "array", "order": "F", "block": self._block(value.T)}
         return {"type": "array", "block": self._block(value)}
 
     def _objects(self, value, path, depth):
-        for place, item in enumerate(value.flat):
-            if type(item) not in _OBJECTS:
-                raise self._refused(
+        for index, item in enumerate(value.flat):
+            if type(item) not in _OBJECT_TYPES:
+                raise self._unsavable(
                     item,
-                    f"{path}.flat[{place}]",
+                    f"{path}.flat[{index}]",
                     "An object array may hold only str, None, int, float and bool",
                 )
         return {
@@ -196,7 +200,7 @@ class Encoder:
         return len(self.blocks) - 1
 
     def _sparse(self, value, path, depth):
-        parts = {
+        arrays = {
             name: self.value(getattr(value, name), f"{path}.{name}", depth + 1)
             for name in ("data", "indices", "indptr")
         }
@@ -204,14 +208,14 @@ class Encoder:
             "type": "sparse",
             "class": type(value).__name__,
             "shape": [int(n) for n in value.shape],
-            **parts,
+            **arrays,
         }
 
     def _generator(self, value, path, depth):
         legacy = isinstance(value, np.random.RandomState)
         state = value.get_state(legacy=False) if legacy else value.bit_generator.state
         if state["bit_generator"] not in classes.BIT_GENERATORS:
-            raise self._refused(
+            raise self._unsavable(
                 value, f"{path} ({state['bit_generator']})", "Use numpy.random.default_rng(seed)"
             )
         return {
@@ -227,18 +231,18 @@ class Encoder:
             for name, v in zip(cls._fields, value, strict=True)
         }
         shipped = classes.shipped_terms().get(cls.__qualname__) is cls
-        own = {} if shipped else {"digest": classes.digest(cls)}
-        return {"type": "term", "name": cls.__qualname__, **own, "fields": fields}
+        identity = {} if shipped else {"digest": classes.digest(cls)}
+        return {"type": "term", "name": cls.__qualname__, **identity, "fields": fields}
 
-    def _part(self, value, path, depth):
+    def _nested_object(self, value, path, depth):
         cls: type = type(value)
         state = vars(value)
         names = sorted(state.keys() - derived(cls))
         self._check_names(cls, names, path)
-        inside = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in names}
-        return {"type": "part", "class": cls.__name__, "attributes": inside}
+        nested = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in names}
+        return {"type": "part", "class": cls.__name__, "attributes": nested}
 
-    def _nested(self, value, path, depth):
+    def _nested_model(self, value, path, depth):
         return {"type": "model", **self.model(value, path, depth)}
 
     METHODS: ClassVar[dict] = {
@@ -254,5 +258,5 @@ class Encoder:
         np.memmap: _array,
         np.random.Generator: _generator,
         np.random.RandomState: _generator,
-        **dict.fromkeys(classes.SPARSE.values(), _sparse),
+        **dict.fromkeys(classes.SPARSE_CLASSES.values(), _sparse),
     }

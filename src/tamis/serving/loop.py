@@ -58,7 +58,7 @@ def load_row(user_columns, values, count, order, n_features, limits, data, indic
     if order == SUMMED:
         count = sum_row(user_columns, values, count)
     smallest, largest = limits
-    n_kept, increasing = np.uint64(0), True
+    n_stored, increasing = np.uint64(0), True
     for k in range(count):
         column, x = np.uint64(user_columns[k]), values[k]
         if column >= n_features:
@@ -67,9 +67,9 @@ def load_row(user_columns, values, count, order, n_features, limits, data, indic
             return TOO_LARGE
         increasing = increasing and (k == 0 or user_columns[k] > user_columns[k - ONE])
         if abs(x) >= smallest:
-            data[n_kept], indices[n_kept] = x, column
-            n_kept += ONE
-    indptr[1] = n_kept
+            data[n_stored], indices[n_stored] = x, column
+            n_stored += ONE
+    indptr[1] = n_stored
     if not increasing:
         mask = np.uint64(slots.shape[0]) - ONE
         slots[:] = EMPTY_SLOT
@@ -81,7 +81,7 @@ def load_row(user_columns, values, count, order, n_features, limits, data, indic
                     return DUPLICATE
                 slot = (slot + ONE) & mask
             slots[slot] = column
-    return np.int64(n_kept)
+    return np.int64(n_stored)
 
 
 @compiled

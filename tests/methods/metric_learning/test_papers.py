@@ -54,20 +54,20 @@ def test_pgdm_by_products_of_rows_has_the_lengths_of_pairs():
     rng = np.random.default_rng(0)
     Z, half = rng.normal(size=(30, 5)), rng.normal(size=(5, 5))
     i, j = np.arange(29), np.arange(1, 30)
-    apart = Z[i] - Z[j]
-    wanted = np.sqrt(np.einsum("ij,jk,ik->i", apart, half @ half.T, apart))
-    np.testing.assert_allclose(PGDM._lengths(Z, half @ half.T, i, j), wanted, rtol=1e-12)
+    differences = Z[i] - Z[j]
+    lengths = np.sqrt(np.einsum("ij,jk,ik->i", differences, half @ half.T, differences))
+    np.testing.assert_allclose(PGDM._lengths(Z, half @ half.T, i, j), lengths, rtol=1e-12)
 
 
 def test_results_are_kept_between_runs(tmp_path):
     jobs = [(("a/b/0", "a/c/0"), _two, (k,)) for k in (1, 5)]
     store = Store(tmp_path / "found.json", 10.0)
     store.fill(jobs, 1)
-    kept = {"a/b/0": {"error": 1}, "a/c/0": {"error": 2}}
-    assert Store(tmp_path / "found.json", 0.0).found == kept
+    expected = {"a/b/0": {"error": 1}, "a/c/0": {"error": 2}}
+    assert Store(tmp_path / "found.json", 0.0).found == expected
     late = Store(tmp_path / "found.json", -1.0)
     late.fill([(("x",), _two, (1,))], 1)
-    assert late.found == kept
+    assert late.found == expected
 
 
 def _two(first: int) -> list[dict]:

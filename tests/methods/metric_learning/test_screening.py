@@ -72,8 +72,8 @@ def test_a_weak_column_of_three_is_not_lost_where_pairs_see_few_rows(monkeypatch
     monkeypatch.setattr(screening, "MIN_PAIR_ROWS", 50)
     assert pair_extent(60, 4000) == (60, 400)
     assert passing(X, y) == [0, 1, 2]
-    part = slice(0, 400)
-    assert 2 not in passing(X[part], y[part])
+    first_rows = slice(0, 400)
+    assert 2 not in passing(X[first_rows], y[first_rows])
 
 
 def test_a_column_alone_does_not_pay_for_all_pairs():

@@ -80,9 +80,11 @@ def test_importances_and_names(squared, xor):
     assert squared.get_feature_names_out().tolist() == [
         f"sdist{j}" for j in range(len(squared.components_))
     ]
-    shares = dict(zip(squared.terms_, (squared.components_**2).sum(axis=0), strict=True))
-    total = sum(shares.values())
-    expected = sum(share * term.count(0) / len(term) for term, share in shares.items()) / total
+    squared_norms = dict(zip(squared.terms_, (squared.components_**2).sum(axis=0), strict=True))
+    total = sum(squared_norms.values())
+    expected = (
+        sum(share * term.count(0) / len(term) for term, share in squared_norms.items()) / total
+    )
     assert squared.feature_importances_[0] == pytest.approx(expected)
     assert np.array_equal(squared.support_, np.flatnonzero(squared.feature_importances_))
 
@@ -273,10 +275,10 @@ def test_several_classes(rule, opp_per_class):
     )
     # Four fits of a quarter each see more noise.
     assert {2, 5} <= set(np.argsort(-model.feature_importances_)[: 4 if opp_per_class else 2])
-    shares = model.predict_proba(X[400:])
-    assert shares.shape == (1000, 4)
-    assert shares.sum(axis=1) == pytest.approx(1.0)
-    assert np.array_equal(shares.argmax(axis=1), model.predict(X[400:]))
+    probabilities = model.predict_proba(X[400:])
+    assert probabilities.shape == (1000, 4)
+    assert probabilities.sum(axis=1) == pytest.approx(1.0)
+    assert np.array_equal(probabilities.argmax(axis=1), model.predict(X[400:]))
 
 
 # --------------------------------------------------------------------------- stopping, screening

@@ -22,7 +22,7 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
     cost[:m], cost[lam] = -linear, 0.5
     if v < 1.0:
         cost[z:] = 0.5
-    blocks, right_sides, cones = [], [], []
+    blocks, rhs, cones = [], [], []
 
     def dense_block(entries, height):
         block = np.zeros((height, size))
@@ -31,7 +31,7 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
         return block
 
     blocks.append(np.r_[signs, np.zeros(size - m)][None, :])
-    right_sides.append(np.zeros(1))
+    rhs.append(np.zeros(1))
     cones.append(clarabel.ZeroConeT(1))
     box = np.vstack([np.eye(m, size), -np.eye(m, size)])
     lower = dense_block(
@@ -44,7 +44,7 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
         [(q, w + q, -1.0) for q in range(n_kernels)] + [(n_kernels, lam, -1.0)], n_kernels + 1
     )
     blocks.append(np.vstack([box, lower, nonneg]))
-    right_sides.append(np.r_[caps, np.zeros(m + 2 * n_kernels + 1)])
+    rhs.append(np.r_[caps, np.zeros(m + 2 * n_kernels + 1)])
     cones.append(clarabel.NonnegativeConeT(2 * m + 2 * n_kernels + 1))
     for q, kernel in enumerate(kernels):
         values, vectors = np.linalg.eigh(kernel)
@@ -52,7 +52,7 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
         block = np.zeros((n + 2, size))
         block[0, r + q], block[1, r + q], block[2:, :m] = -1.0, -1.0, -2.0 * root
         blocks.append(block)
-        right_sides.append(np.r_[1.0, -1.0, np.zeros(n)])
+        rhs.append(np.r_[1.0, -1.0, np.zeros(n)])
         cones.append(clarabel.SecondOrderConeT(n + 2))
         if v < 1.0:
             scale = 4.0 * (1.0 - v)
@@ -68,16 +68,16 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
                     3,
                 )
             )
-            right_sides.append(np.zeros(3))
+            rhs.append(np.zeros(3))
             cones.append(clarabel.SecondOrderConeT(3))
         else:
             blocks.append(dense_block([(0, w + q, 1.0)], 1))  # no form above lam
-            right_sides.append(np.zeros(1))
+            rhs.append(np.zeros(1))
             cones.append(clarabel.NonnegativeConeT(1))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     matrix = sp.csc_matrix(np.vstack(blocks))
     solution = clarabel.DefaultSolver(
-        sp.csc_matrix((size, size)), cost, matrix, np.concatenate(right_sides), cones, settings
+        sp.csc_matrix((size, size)), cost, matrix, np.concatenate(rhs), cones, settings
     ).solve()
     return -solution.obj_val

@@ -148,20 +148,20 @@ def test_several_classes_share_weights_or_have_their_own():
     shared = GMKLClassifier(
         kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0
     ).fit(rows[::2], y[::2])
-    own = GMKLClassifier(
+    separate = GMKLClassifier(
         kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0, share_weights=False
     ).fit(rows[::2], y[::2])
     assert shared.kernel_weights_.shape == (20,)
-    assert own.kernel_weights_.shape == (3, 20)
-    assert own.objective_ <= shared.objective_ * (1 + 1e-3)
-    assert {line["output"] for line in own.history_} == {0, 1, 2}
-    for model in (shared, own):
+    assert separate.kernel_weights_.shape == (3, 20)
+    assert separate.objective_ <= shared.objective_ * (1 + 1e-3)
+    assert {line["output"] for line in separate.history_} == {0, 1, 2}
+    for model in (shared, separate):
         assert model.decision_function(rows).shape == (150, 3)
         assert model.score(rows[1::2], y[1::2]) > 0.9
-    column_weights = GMKLClassifier(
+    one_against_rest = GMKLClassifier(
         kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0
     ).fit(rows[::2], y[::2] == 1)
-    assert own.kernel_weights_[1] == pytest.approx(column_weights.kernel_weights_, abs=1e-9)
+    assert separate.kernel_weights_[1] == pytest.approx(one_against_rest.kernel_weights_, abs=1e-9)
 
 
 def test_labels_and_targets():
@@ -196,9 +196,9 @@ def test_probabilities_are_calibrated_and_follow_the_scores():
     )
     assert np.array_equal(plain.kernel_weights_, model.kernel_weights_)
     assert not hasattr(plain, "predict_proba")
-    many = fitted(y=np.digitize(X[:, 0], [-0.3, 0.3]), probability=True)
-    assert many.predict_proba(X).shape == (160, 3)
-    assert many.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
+    three_classes = fitted(y=np.digitize(X[:, 0], [-0.3, 0.3]), probability=True)
+    assert three_classes.predict_proba(X).shape == (160, 3)
+    assert three_classes.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
 
 
 # --------------------------------------------------------------------------- other kernels
@@ -212,16 +212,20 @@ def test_matrices_and_callables_are_the_same_kernels():
     )
     matrices = [k(X, X) for k in (narrow, wide, linear_kernel)]
     numbers = np.arange(160)[:, None]
-    given = GMKLClassifier(np.array(matrices), C=1000.0, tol=1e-6).fit(numbers[TRAIN], Y[TRAIN])
+    precomputed = GMKLClassifier(np.array(matrices), C=1000.0, tol=1e-6).fit(
+        numbers[TRAIN], Y[TRAIN]
+    )
     # Both end within tol of the optimum.
-    assert called.decision_function(X) == pytest.approx(given.decision_function(numbers), abs=1e-2)
-    assert called.objective_ == pytest.approx(given.objective_, rel=1e-5)
+    assert called.decision_function(X) == pytest.approx(
+        precomputed.decision_function(numbers), abs=1e-2
+    )
+    assert called.objective_ == pytest.approx(precomputed.objective_, rel=1e-5)
     assert called.kernel_names_.tolist() == [
         "rbf_kernel(gamma=3.0)",
         "rbf_kernel(gamma=0.1)",
         "linear_kernel",
     ]
-    assert given.kernel_names_.tolist() == ["matrix 0", "matrix 1", "matrix 2"]
+    assert precomputed.kernel_names_.tolist() == ["matrix 0", "matrix 1", "matrix 2"]
     assert (
         cross_val_score(GMKLClassifier(matrices, C=1000.0, tol=1e-2), numbers, Y, cv=3).mean() > 0.7
     )
@@ -248,7 +252,7 @@ def test_kernels_without_trace_are_dropped_with_a_word():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ({"kernels": "rbf"}, "must be 'auto', a kernel_dictionary"),
         ({"kernels": "precomputed"}, "column of row numbers as X"),
@@ -269,8 +273,8 @@ def test_kernels_without_trace_are_dropped_with_a_word():
         ({"normalize": "norm"}, "The 'normalize' parameter"),
     ],
 )
-def test_wrong_parameters_are_refused_with_the_way_out(parameters, words):
-    with pytest.raises(ValueError, match=words):
+def test_wrong_parameters_are_refused_with_the_way_out(parameters, message):
+    with pytest.raises(ValueError, match=message):
         GMKLClassifier(**parameters).fit(X, Y)
 
 
@@ -281,10 +285,10 @@ def test_too_many_columns_for_auto():
 
 
 def test_a_fit_cut_short_warns_with_the_gap():
-    with pytest.warns(ConvergenceWarning, match=r" 2 iterations .*gap.*max_iter") as said:
+    with pytest.warns(ConvergenceWarning, match=r" 2 iterations .*gap.*max_iter") as output:
         model = fitted(max_iter=2, tol=1e-6)
     assert model.gap_ > 1e-6
-    assert said[0].filename == __file__
+    assert output[0].filename == __file__
 
 
 # --------------------------------------------------------------------------- many rows

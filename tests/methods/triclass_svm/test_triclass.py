@@ -480,7 +480,7 @@ def test_no_support_and_weights_only_of_a_linear_kernel():
 
 def test_parameters_of_the_usual_signature():
     parameters = TriClassSVC().get_params()
-    wanted = {
+    expected = {
         "mode": "3c",
         "C": 1.0,
         "C_unlabeled": "auto",
@@ -490,7 +490,7 @@ def test_parameters_of_the_usual_signature():
         "balance": None,
         "init": "best",
     }
-    assert wanted.items() <= parameters.items()
+    assert expected.items() <= parameters.items()
     assert (parameters["unlabeled"], parameters["irrelevant_label"]) == (-1, None)
 
 

@@ -165,7 +165,7 @@ def project_with_cone_solver(
     n_planes, n_kernels = planes.forms.shape
     scale = max(abs(level), 1e-12)  # of the planes
     blocks = [sp.csc_array(-0.5 * planes.forms / scale), -sp.eye_array(n_kernels, format="csc")]
-    right_sides = [(level - planes.constants) / scale, np.zeros(n_kernels)]
+    rhs = [(level - planes.constants) / scale, np.zeros(n_kernels)]
     cones = [clarabel.NonnegativeConeT(n_planes + n_kernels)]
     ones = np.full((1, n_kernels), weight_set.v)
     if weight_set.v < 1.0:
@@ -173,11 +173,11 @@ def project_with_cone_solver(
             sp.csc_array(np.vstack([ones, ones])),
             -2.0 * np.sqrt(1.0 - weight_set.v) * sp.eye_array(n_kernels, format="csc"),
         ]
-        right_sides += [np.array([2.0, 0.0]), np.zeros(n_kernels)]
+        rhs += [np.array([2.0, 0.0]), np.zeros(n_kernels)]
         cones.append(clarabel.SecondOrderConeT(n_kernels + 2))
     else:
         blocks.append(sp.csc_array(ones))
-        right_sides.append(np.ones(1))
+        rhs.append(np.ones(1))
         cones.append(clarabel.NonnegativeConeT(1))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -185,7 +185,7 @@ def project_with_cone_solver(
         sp.csc_matrix(sp.eye(n_kernels, format="csc")),
         -center,
         sp.csc_matrix(sp.vstack(blocks)),
-        np.concatenate(right_sides),
+        np.concatenate(rhs),
         cones,
         settings,
     )

@@ -47,7 +47,7 @@ def test_a_row_of_weight_0_was_not_met():
     assert np.array_equal(reader.moments.sums, expected.moments.sums)
     assert reader.moments.n_rows == expected.moments.n_rows == 58
     assert reader.resolve_targets("auto").classes.tolist() == [0, 1]
-    all_rows = reader.all_rows(reader.resolve_targets("auto"))
+    all_rows = reader.read_all(reader.resolve_targets("auto"))
     assert all_rows.X.shape == (58, 8)
     assert np.array_equal(all_rows.outcomes[:, 0], y[counted])
 

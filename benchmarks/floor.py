@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.clock import interleaved
 from benchmarks.workloads import Workload
-from tamis.numerics.csr import NOTHING, Csr, frozen
-from tamis.numerics.numba import helper
+from tamis.numerics.csr import EMPTY, Csr, readonly_view
+from tamis.numerics.numba import compiled_helper
 
 ALPHA = 1e-4  # L1, in units of the slope at 0
 CALM = 0.0625  # steps of the intercept, against those of a row
@@ -27,8 +27,8 @@ class Sides(NamedTuple):
     """Targets of one output, coded."""
 
     outputs: int
-    columns: np.ndarray = NOTHING
-    offset: np.ndarray = NOTHING
+    columns: np.ndarray = EMPTY
+    offset: np.ndarray = EMPTY
 
 
 # ------------------------------------------------------------------------------- slopes of losses
@@ -77,7 +77,7 @@ ONE = np.uint64(1)
 def descent(slope):
     """Plain stochastic gradient descent, eta / sqrt(1 + t / 100)."""
 
-    @helper
+    @compiled_helper
     def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
         w, bias = cells[:, 0].copy(), np.uint64(cells.shape[0] - 1)
         for t in range(np.uint64(y.shape[0])):
@@ -100,7 +100,7 @@ def descent(slope):
 def fobos(slope):
     """Descent with a lazy L1 toll: a cell stores its weight plus the toll paid so far."""
 
-    @helper
+    @compiled_helper
     def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
         w, bias, toll = cells[:, 0].copy(), np.uint64(cells.shape[0] - 1), 0.0
         for t in range(np.uint64(y.shape[0])):
@@ -127,7 +127,7 @@ def fobos(slope):
 def dual_averaging(slope):
     """Dual averaging with L1: a cell stores its sum of gradients."""
 
-    @helper
+    @compiled_helper
     def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
         total, bias, scale = cells[:, 0].copy(), np.uint64(cells.shape[0] - 1), 0.0
         for t in range(np.uint64(y.shape[0])):
@@ -151,7 +151,7 @@ def dual_averaging(slope):
 def ftrl(slope):
     """FTRL-proximal, one rate a coordinate: a cell stores z and the root of summed squares."""
 
-    @helper
+    @compiled_helper
     def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
         bias, toll = np.uint64(cells.shape[0] - 1), 0.0
         for t in range(np.uint64(y.shape[0])):
@@ -183,7 +183,7 @@ def ftrl(slope):
 def adagrad(slope):
     """Descent at a rate a coordinate, with a lazy toll."""
 
-    @helper
+    @compiled_helper
     def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
         bias, toll = np.uint64(cells.shape[0] - 1), 0.0
         for t in range(np.uint64(y.shape[0])):
@@ -215,7 +215,7 @@ def adagrad(slope):
 def arow(slope):
     """AROW with a diagonal covariance: a cell stores the mean and the precision; `eta` is 1 / r."""
 
-    @helper
+    @compiled_helper
     def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
         bias = np.uint64(cells.shape[0] - 1)
         for t in range(np.uint64(y.shape[0])):
@@ -254,7 +254,7 @@ PASSES = {
 def hand_written(rule: str, loss: str):
     """The pass of that rule for that loss, and the numbers of its cells."""
     make, numbers = PASSES[rule]
-    return make(helper(SLOPES[loss])), numbers
+    return make(compiled_helper(SLOPES[loss])), numbers
 
 
 # ------------------------------------------------------------------------------------------ a race
@@ -282,13 +282,16 @@ def race(model, rule: str, loss: str, work: Workload, shuffle: bool, rounds: int
     """One pass from empty cells, hand-written and by the engine of `model`, in turn."""
     X, y = work.X, work.y.astype(float)
     rows = Csr(
-        *(frozen(a) for a in (X.data, X.indices.view(np.uint32), X.indptr.astype(np.uint64))),
+        *(
+            readonly_view(a)
+            for a in (X.data, X.indices.view(np.uint32), X.indptr.astype(np.uint64))
+        ),
         X.shape[1],
     )
     order = np.random.default_rng(0).permutation(len(y)).astype(np.uint64)[: len(y) * shuffle]
     walk, numbers = hand_written(rule, loss)
-    engine = model._begin(model._model(), Sides(1), X.shape[1], True)
-    coded, none = Sides(1, frozen(y[:, None].copy())), frozen(np.zeros(0))
+    engine = model._new_state(model._model(), Sides(1), X.shape[1], True)
+    coded, none = Sides(1, readonly_view(y[:, None].copy())), readonly_view(np.zeros(0))
     (eta, l1), intercept = lengths(engine, rule, loss), bool(model.fit_intercept)
 
     def by_hand():

@@ -18,8 +18,8 @@ from sklearn.preprocessing import normalize
 from tamis import SieveClassifier, open_rows
 from tamis.data.rows import Rows
 from tamis.methods.sieve.stream import readings
-from tamis.training.readings import MEMORY, Readings
-from tamis.training.walk import Walk
+from tamis.training.trainer import Trainer
+from tamis.training.two_pass import DEFAULT_MEMORY_MB, TwoPassTrainer
 
 SETS = ("20 newsgroups, even against odd", "a9a", "rcv1_vw_small", "reuters_acq")
 CHUNK = 4_000  # rows
@@ -53,7 +53,7 @@ def from_readings(X, y, n_sample: int, memory: int) -> SieveClassifier:
     """A sieve by two readings under a memory of so many bytes."""
     model = SieveClassifier(n_sample=n_sample, n_jobs=-1, random_state=0)
     chunks = [Rows(X[k : k + CHUNK], y[k : k + CHUNK], 1) for k in range(0, len(y), CHUNK)]
-    both = Readings(Walk(model, chunks, 1, None, 1), 1, False)
+    both = TwoPassTrainer(Trainer(model, chunks, 1, None, 1), 1, False)
     both.memory = memory
     both.run()
     return model
@@ -78,9 +78,9 @@ def race_errors() -> None:
         # Room for the sample, and for a file of its own for the kept rows: but not for all rows.
         room = 12 * X.nnz - 1
         made.append((tenth, "two readings", from_readings(X, y, tenth, room)))
-        cheap, readings.CHEAP = readings.CHEAP, X.nnz // 10
+        cheap, readings.MAX_EXTRA_ENTRIES = readings.MAX_EXTRA_ENTRIES, X.nnz // 10
         made.append((tenth, "two readings, hard", from_readings(X, y, tenth, room)))
-        readings.CHEAP = cheap
+        readings.MAX_EXTRA_ENTRIES = cheap
         for size in (1_000, 2_500) if name == SETS[0] else (tenth,):
             made.append((size, "stream", from_stream(X, y, size)))
         for sample, way, model in made:
@@ -99,11 +99,11 @@ def _peak() -> float:
         return int(next(line.split()[1] for line in file if line.startswith("VmHWM"))) / 1000
 
 
-def race_parts(path: str, memory: int = MEMORY) -> None:
+def race_parts(path: str, memory: int = DEFAULT_MEMORY_MB) -> None:
     """Seconds (wall and CPU) and peak memory of every part of a fit from a file."""
     model = SieveClassifier(n_jobs=-1, random_state=0)
-    walk = Walk(model, open_rows(path), 1, None, 1)
-    both, kept = Readings(walk, memory, "auto"), None
+    walk = Trainer(model, open_rows(path), 1, None, 1)
+    both, kept = TwoPassTrainer(walk, memory, "auto"), None
     print("| part | wall s | CPU s | peak MB |\n| --- | --- | --- | --- |")
 
     def told(name, work):
@@ -124,7 +124,7 @@ def race_parts(path: str, memory: int = MEMORY) -> None:
     told("second reading", second)
     print(f"\n{kept.n_kept:,} columns, {kept.used:,} entries of {kept.n_rows:,} rows\n")
     if os.environ.get("FIT", "1") == "1":
-        told("fit", lambda: model._fit_kept(kept))
+        told("fit", lambda: model._fit_second_reading(kept))
 
 
 if __name__ == "__main__":

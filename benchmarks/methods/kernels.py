@@ -16,7 +16,7 @@ from benchmarks.pages import Goal, Page, Table, verdict
 from tamis import GMKLClassifier, kernel_dictionary
 from tamis.methods.multiple_kernels.machines import Machines, hinge_entries, learn_weights
 from tamis.methods.multiple_kernels.matrices.store import KernelStore
-from tamis.solvers.standard import StandardRows, standard_units
+from tamis.solvers.standard import StandardizedRows, mean_and_std
 
 ROWS, COST, GAP = 284, 100.0, 1e-2
 LEARN, ALL, TIMES = 0.3, 0.6, 10.0  # seconds after the kernels, seconds in all, times SimpleMKL
@@ -43,7 +43,7 @@ def store_of(X, kernels):
     """Packed kernels."""
     ones = np.ones(len(X))
     return KernelStore.of(
-        StandardRows.of(X, *standard_units(X, ones)),
+        StandardizedRows.of(X, *mean_and_std(X, ones)),
         len(X),
         kernels,
         weights=ones,
@@ -91,7 +91,7 @@ def run_simplemkl(seconds: float) -> tuple[float, float, int]:
     """SimpleMKL on the same kernels, at the full stack of double precision."""
     X, y = wdbc()
     store = store_of(X, kernel_dictionary(X))
-    stack = np.array([store.mixture(row) for row in np.eye(store.count)])
+    stack = np.array([store.mixture(row) for row in np.eye(store.n_kernels)])
     return Loop(stack, np.where(y > 0, 1.0, -1.0), COST).run(GAP, seconds)
 
 

@@ -120,7 +120,7 @@ def run_targets(quick: bool) -> dict:
     """Seconds a target of tamis, batched and looped, and of the peers."""
     from tamis import LowRankLasso
     from tamis.methods.low_rank_lasso.compression import compress
-    from tamis.methods.low_rank_lasso.spg.solver import Rules, solve
+    from tamis.methods.low_rank_lasso.spg.solver import SPGOptions, solve
 
     rows, columns, count = (2_000, 2_000, 60) if quick else (ROWS, COLUMNS, TARGETS)
     X, own, special = topics(rows, columns)
@@ -169,12 +169,12 @@ def run_targets(quick: bool) -> dict:
         "factorisation", lambda: type(first)(RANK, random_state=0).fit(X)
     )
     packed, _ = compress(first.U_, Y[:, :LOOPED], np.ones(rows), True)
-    rules = Rules(0.1 * first.error_upper_, TOL, 2000)
+    rules = SPGOptions(0.1 * first.error_upper_, TOL, 2000)
     for name, size in (("batched", None), ("looped", 1)):
         _, seconds = run_timed(
             f"{LOOPED} targets, {name}",
             lambda s=size: solve(
-                first.W_, first.S_, packed, np.full(LOOPED, RADIUS), rules, rows=s
+                first.W_, first.S_, packed, np.full(LOOPED, RADIUS), rules, batch_size=s
             ),
         )
         found[name] = seconds / LOOPED
@@ -262,7 +262,7 @@ def run_queries() -> list[dict]:
 def child(rows: int, columns: int, stored: int, count: int = 100) -> None:
     """In a fresh process: make a corpus, factor it, answer."""
     warnings.simplefilter("ignore")
-    from tamis.methods.low_rank_lasso.words import Corpus
+    from tamis.methods.low_rank_lasso.associations import Corpus
 
     X, special = corpus(rows, columns, stored)
     held = peak()

@@ -16,11 +16,11 @@ from benchmarks.clock import interleaved
 from benchmarks.files import MEGA, run_child
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.textfiles import write_rows
-from tamis.base.feature_groups import take_groups
+from tamis.base.feature_groups import parse_feature_groups
 from tamis.numerics.csr import Csr
 from tamis.numerics.numba import compiled
 from tamis.numerics.targets import EncodedTargets
-from tamis.solvers.online_groups.state import GroupEngine
+from tamis.solvers.online_groups.state import OnlineGroupState
 from tamis.terms import DualAveraging, GroupL2, InverseSqrt, Logistic, SparseGroup
 from tamis.terms.methods import gradient, shrinkage_factor, soft_threshold
 
@@ -42,7 +42,7 @@ for k, chunk in enumerate(tamis.open_rows(path, n_features=d, zero_based=False))
     if k == 0:  # the groups are made, all code is there: the peak begins anew
         open("/proc/self/clear_refs", "w").write("5")
         begin = time.process_time()
-engine = model._engine
+engine = model._solver_state
 state = sum(a.nbytes for a in (engine.state, engine.squares, *engine._groups()))
 held = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))
 seconds = time.process_time() - begin
@@ -68,11 +68,13 @@ def rows_of(n: int, d: int, seed: int = 0):
     return X, np.where(rng.random(n) < 0.5, 1.0, -1.0)
 
 
-def engine_of(kind: str, d: int) -> GroupEngine:
+def engine_of(kind: str, d: int) -> OnlineGroupState:
     """An engine that has seen nothing."""
     penalty, given = KINDS[kind]
     terms = (Logistic(), penalty(strength(d)), DualAveraging(), InverseSqrt(2.0, 3e4))
-    return GroupEngine(terms, (1.0, 1.0, 0.0), d, 1, take_groups(np.arange(d) // SIZE, d, **given))
+    return OnlineGroupState(
+        terms, (1.0, 1.0, 0.0), d, 1, parse_feature_groups(np.arange(d) // SIZE, d, **given)
+    )
 
 
 @compiled

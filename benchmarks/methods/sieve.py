@@ -21,14 +21,14 @@ from benchmarks.papers.stabilized.methods import MODERN
 from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
-from tamis.base.validation import take_matrix
+from tamis.base.validation import validate_matrix
 from tamis.methods.sieve.paths import PathGroup
-from tamis.methods.sieve.settings import candidates_for, options_of, task_of
-from tamis.methods.sieve.table.columns import settled_order, tabulate
-from tamis.methods.stabilized_sgd.fit import Fitting
+from tamis.methods.sieve.settings import make_candidates, make_objective, make_options
+from tamis.methods.sieve.table.standard_units import content_order, standardize_table
+from tamis.methods.stabilized_sgd.fit import OutputFit
 from tamis.methods.stabilized_sgd.loop_stage import PRESENT
 from tamis.numerics.hashing import row_hashes
-from tamis.numerics.numba import compiled, compiled_parallel, on_threads, prange
+from tamis.numerics.numba import compiled, compiled_parallel, prange, run_parallel
 
 EXTRA = 3  # passes by which the longer of two fits exceeds the shorter
 PAIRS = ("graphics/space", "atheism/religion", "ibm/mac", "news20 even/odd", "a9a")
@@ -53,15 +53,15 @@ def _passes(model, work: Workload, **more):
 def sieve_walk(work: Workload):
     """A call that walks one path of the sieve once over all rows, as its first level does."""
     model = SieveClassifier()
-    rows = take_matrix(model, work.X, reset=True)
+    rows = validate_matrix(model, work.X, reset=True)
     targets = np.where(work.y > 0, 1.0, -1.0)[:, None]
-    order = settled_order(row_hashes(rows), targets, np.zeros(0))
-    table, _ = tabulate(rows, targets, np.zeros(0), order, 1, True)
-    task, options = task_of(model), options_of(model, rows.n_features, True)
+    order = content_order(row_hashes(rows), targets, np.zeros(0))
+    table, _ = standardize_table(rows, targets, np.zeros(0), order, 1, True)
+    task, options = make_objective(model), make_options(model, rows.n_features, True)
     group = PathGroup(
         table,
         task,
-        candidates_for(table, task.loss, options)[0],
+        make_candidates(table, task.loss, options)[0],
         np.arange(table.n_rows, dtype=np.uint64),
         [],
         np.ones(1, np.uint64),
@@ -118,7 +118,7 @@ def pass_table(quick: bool) -> tuple[Table, list[Goal]]:
 
 def walked_passes(work: Workload, passes: int) -> tuple[list[float], list[np.ndarray]]:
     """Seconds of each pass of one fit, and which features were left after it."""
-    seconds, left, walk = [], [], Fitting.walk
+    seconds, left, walk = [], [], OutputFit.walk
 
     def timed(fitting, *given):
         begin = time.thread_time()
@@ -129,7 +129,7 @@ def walked_passes(work: Workload, passes: int) -> tuple[list[float], list[np.nda
     model = StabilizedSGDClassifier(
         rejection=0.9, purge=0.9, max_iter=passes, tol=None, random_state=0, verbose=0
     )
-    with patch.object(Fitting, "walk", timed):
+    with patch.object(OutputFit, "walk", timed):
         model.fit(work.X, work.y)
     return seconds, left
 
@@ -316,7 +316,7 @@ def _ceiling(rounds: int) -> float:
     given = (np.zeros(16), 1000, 60_000)
     times = interleaved(
         {
-            jobs: lambda jobs=jobs: on_threads(_turns_on_threads, _turns, jobs, *given)
+            jobs: lambda jobs=jobs: run_parallel(_turns_on_threads, _turns, jobs, *given)
             for jobs in (1, 2)
         },
         rounds,

@@ -13,10 +13,10 @@ from benchmarks.clock import interleaved
 from benchmarks.pages import Goal, Page, Table, verdict
 from tamis import RobustRegressor, RobustSVC
 from tamis.datasets import make_text
-from tamis.methods.data_thresholding.bounds import Problem, balance, dual_start
+from tamis.methods.data_thresholding.bounds import ThresholdProblem, balance, dual_start
 from tamis.methods.data_thresholding.certificate import certify
 from tamis.methods.data_thresholding.solver import solve
-from tamis.methods.data_thresholding.thresholds import drop_small, keeping
+from tamis.methods.data_thresholding.thresholds import apply_threshold, threshold_for_fraction
 
 SHARE = 0.15  # of one solve on the whole data
 KEPT = (0.8, 0.5, 0.2)
@@ -33,17 +33,17 @@ RADII = {
 
 def text_problem(
     n: int, d: int, loss: str, strong: float, words: int
-) -> tuple[sp.csr_array, Problem]:
+) -> tuple[sp.csr_array, ThresholdProblem]:
     """Text-like rows of unit norm, and a share of the least penalty that leaves no weight."""
     X, y, _ = make_text(n_samples=n, n_features=d, words=words, random_state=0)
     X = sp.csr_array(X, dtype=np.float64)
     signs, loads = np.where(y == np.unique(y)[-1], 1.0, -1.0), np.full(n, 1.0 / n)
-    empty = Problem(signs, loads, loss, 1.0, True)
+    empty = ThresholdProblem(signs, loads, loss, 1.0, True)
     pulls = X.T @ (signs * balance(empty, dual_start(empty, np.zeros(n))))
     return X, empty._replace(strength=strong * float(np.abs(pulls).max()))
 
 
-def liblinear(X, problem: Problem) -> None:
+def liblinear(X, problem: ThresholdProblem) -> None:
     """The same objective (but for the intercept, which it penalises) by liblinear."""
     narrow = sp.csr_matrix(
         (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
@@ -63,12 +63,12 @@ def costs(quick: bool) -> tuple[Table, list[Goal]]:
     for loss, (n, d, words) in sizes.items():
         X, problem = text_problem(n, d, loss, 0.05, words)
         for share in KEPT:
-            threshold = keeping(X, share)
-            kept = drop_small(X, threshold)
+            threshold = threshold_for_fraction(X, share)
+            kept = apply_threshold(X, threshold)
             fit = solve(problem, kept.matrix, 1e-4, 200)
             proof = certify(problem, X, kept, fit)
             actions = {
-                "drop": lambda X=X, t=threshold: drop_small(X, t),
+                "drop": lambda X=X, t=threshold: apply_threshold(X, t),
                 "certify": lambda p=problem, X=X, k=kept, f=fit: certify(p, X, k, f),
                 "thresholded": lambda p=problem, k=kept: solve(p, k.matrix, 1e-4, 200),
                 "whole": lambda p=problem, X=X: solve(p, X, 1e-4, 200),
@@ -125,7 +125,7 @@ def costs(quick: bool) -> tuple[Table, list[Goal]]:
     return Table("What a certificate costs", head, rows, note), goals
 
 
-def random_problem(rng) -> tuple[np.ndarray, Problem]:
+def random_problem(rng) -> tuple[np.ndarray, ThresholdProblem]:
     """A small problem of any kind."""
     n, d = int(rng.integers(20, 60)), int(rng.integers(3, 15))
     X = (
@@ -136,7 +136,7 @@ def random_problem(rng) -> tuple[np.ndarray, Problem]:
     signs = np.where(X[:, 0] + rng.normal(size=n) + rng.normal() > 0, 1.0, -1.0)
     signs[:2] = 1.0, -1.0
     loads = rng.uniform(0.1, 1.0, n)
-    return X, Problem(
+    return X, ThresholdProblem(
         signs,
         loads / loads.sum(),
         str(rng.choice(["logistic", "hinge"])),
@@ -151,9 +151,9 @@ def violations(quick: bool) -> tuple[Table, list[Goal]]:
     broken, tight = 0, {"certificate": [], "known before": [], "one pass": []}
     for _ in range(count):
         X, problem = random_problem(rng)
-        whole = drop_small(X, 0.0)
+        whole = apply_threshold(X, 0.0)
         plain = certify(problem, X, whole, solve(problem, X, 1e-8, 500))
-        kept = drop_small(X, float(10 ** rng.uniform(-2, 0)))
+        kept = apply_threshold(X, float(10 ** rng.uniform(-2, 0)))
         proof = certify(problem, X, kept, solve(problem, kept.matrix, 1e-8, 500))
         slack = plain.gap + 1e-9
         truth = proof.primal_original - plain.primal_original

@@ -38,7 +38,7 @@ def run(quick: bool) -> Page:
         SECONDS,
     )
     count = len(found)
-    names = list(trial.whole())
+    names = list(trial.is_integer())
     kinds = (trial.READ, trial.REFUSED, trial.DEATH, trial.HANG, trial.OTHER)
     counts = {name: dict.fromkeys(kinds, 0) for name in names}
     for number, said in found.items():

@@ -81,7 +81,7 @@ def splice(session: Session) -> None:
     }
     columns["site"] = np.where(stored["y"] > 0, "donor", "other").tolist()
     for name, part in zip(("splice", "splice_test"), sets.held_out(400), strict=True):
-        sets.write_csv(session.folder / f"{name}.csv", sets.picked(columns, part))
+        sets.write_csv(session.folder / f"{name}.csv", sets.select(columns, part))
 
 
 def wide(session: Session) -> None:

@@ -127,4 +127,4 @@ def cells(session: Session) -> None:
     }
     columns = {**numbers, "finding": np.where(stored["y"] > 0, "ill", "well").tolist()}
     for name, part in zip(("cells", "cells_test"), sets.held_out(len(stored["y"])), strict=True):
-        sets.write_csv(session.folder / f"{name}.csv", sets.picked(columns, part), ";")
+        sets.write_csv(session.folder / f"{name}.csv", sets.select(columns, part), ";")

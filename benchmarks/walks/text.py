@@ -87,6 +87,6 @@ def entries(session: Session, most: int | None) -> None:
         "entry": texts,
         "about_iraq": np.where(about, "yes", "no").tolist(),
     }
-    first, rest = (sets.picked(columns, part) for part in sets.held_out(len(texts)))
+    first, rest = (sets.select(columns, part) for part in sets.held_out(len(texts)))
     sets.write_csv(session.folder / "blog.csv", first)
     pq.write_table(pa.table(rest), session.folder / "blog_test.parquet")

@@ -25,9 +25,10 @@ _PUBLIC = {
     "methods.triclass_svm.triclass": "TriClassSVC",
     "methods.sparse_fourier.estimator": "SparseFourierFeatures",
     "methods.group_lasso.estimator": "GroupLassoClassifier GroupLassoRegressor",
-    "methods.group_lasso.finding": "groups_by_correlation groups_from_dummies groups_from_names",
+    "methods.group_lasso.group_detection": "groups_by_correlation groups_from_dummies "
+    "groups_from_names",
     "methods.group_lasso.online_estimator": "OnlineGroupLassoClassifier OnlineGroupLassoRegressor",
-    "methods.group_lasso.search": "GroupLassoClassifierCV GroupLassoRegressorCV",
+    "methods.group_lasso.cross_validation": "GroupLassoClassifierCV GroupLassoRegressorCV",
     "methods.multiple_kernels.choice": "kernel_dictionary",
     "methods.multiple_kernels.gmkl": "GMKLClassifier GMKLRegressor",
     "methods.low_rank_lasso.classifier": "LowRankClassifier",
@@ -40,7 +41,8 @@ _PUBLIC = {
     "methods.sparse_online.dual_averaging": "RDAClassifier RDARegressor",
     "methods.sparse_online.fobos": "FOBOSClassifier FOBOSRegressor",
     "methods.sparse_online.ftrl": "FTRLClassifier FTRLRegressor",
-    "methods.sparse_online.truncated": "TruncatedGradientClassifier TruncatedGradientRegressor",
+    "methods.sparse_online.truncated_gradient": "TruncatedGradientClassifier "
+    "TruncatedGradientRegressor",
     "methods.robust.classifier": "RobustSVC",
     "methods.robust.regressor": "RobustRegressor",
     "methods.sieve.estimator": "SieveClassifier SieveRegressor",

@@ -43,7 +43,7 @@ def expected_failed_checks(estimator: "BaseEstimator") -> dict[str, str]:
     ['check_sample_weight_equivalence_on_dense_data',
     'check_sample_weight_equivalence_on_sparse_data']
     """
-    if not getattr(estimator, "_walks_rows", False):
+    if not getattr(estimator, "_steps_by_row", False):
         return {}
     return {
         f"check_sample_weight_equivalence_on_{kind}_data": _ONE_PASS for kind in ("dense", "sparse")

@@ -24,7 +24,7 @@ from tamis import (
     Table,
     TriClassSVC,
 )
-from tamis.exporting.export import exported
+from tamis.exporting.export import export_bytes
 from tamis.exporting.linear import extract_linear
 
 N, P = 80, 9
@@ -63,7 +63,7 @@ def test_onnx_runtime_says_the_same(name, inputs, fitted):
     pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
     model = fitted[name]
-    session = runtime.InferenceSession(exported(model, "onnx", inputs=inputs))
+    session = runtime.InferenceSession(export_bytes(model, "onnx", inputs=inputs))
     columns = slice(None) if inputs == "all" else extract_linear(model).columns
     actual = session.run(None, {"rows": X[:, columns].astype(np.float32)})
     told = dict(zip([one.name for one in session.get_outputs()], actual, strict=True))
@@ -79,7 +79,7 @@ def test_onnx_takes_no_columns_that_float32_cannot_hold(size):
     model = FTRLClassifier(alpha=0.0, random_state=0).fit(scaled, X[:, 0] > 0)
     for inputs in ("all", "kept"):
         with pytest.raises(ValueError, match="Pass inputs='fields'"):
-            exported(model, "onnx", inputs=inputs)
+            export_bytes(model, "onnx", inputs=inputs)
     names = [f"x{k}" for k in extract_linear(model).columns]
     given = {name: scaled[:, [int(name[1:])]] for name in names}
     actual = session_of(model, inputs="fields")(given)
@@ -90,7 +90,7 @@ def test_onnx_takes_no_large_column_beside_others():
     scaled = X[:, :2] * [1e40, 1.0]
     model = FTRLClassifier(alpha=0.0, random_state=0).fit(scaled, X[:, 0] + X[:, 1] > 0)
     with pytest.raises(ValueError, match="'x0' has a weight"):
-        exported(model, "onnx")
+        export_bytes(model, "onnx")
 
 
 @pytest.mark.parametrize("size", [1e-50, 1e-46, 1e-38, 1e46])
@@ -104,7 +104,7 @@ def test_onnx_takes_tables_of_any_unit(size):
 def test_onnx_holds_the_kept_columns_alone(fitted):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     model = fitted["two"]
-    graph = onnx.load_model_from_string(exported(model, "onnx"))
+    graph = onnx.load_model_from_string(export_bytes(model, "onnx"))
     assert [node.op_type for node in graph.graph.node][:3] == ["Gather", "Cast", "Gemm"]
     facts = {entry.key: entry.value for entry in graph.metadata_props}
     assert facts["columns"].split() == [str(c) for c in model.support_]
@@ -116,7 +116,7 @@ def test_duckdb_says_the_same(name, fitted):
     model, base = fitted[name], duckdb.connect()
     base.execute(f'CREATE TABLE "rows" ({", ".join(f"x{k} DOUBLE" for k in range(P))})')
     base.executemany(f'INSERT INTO "rows" VALUES ({", ".join("?" * P)})', X.tolist())
-    actual = base.execute(exported(model, "sql", dialect="duckdb").decode())
+    actual = base.execute(export_bytes(model, "sql", dialect="duckdb").decode())
     names = [column[0] for column in actual.description]
     rows = actual.fetchall()
     what = "tamis_probability" if hasattr(model, "predict_proba") else "tamis_score"
@@ -144,7 +144,7 @@ def test_duckdb_reads_gaps_and_whole_numbers(tmp_path):
     want = np.concatenate([model.predict_proba(chunk.X)[:, 1] for chunk in rows])
     base = duckdb.connect()
     base.execute(f"CREATE TABLE \"rows\" AS SELECT * FROM read_csv('{path}')")
-    query = exported(model, "sql", dialect="duckdb").decode()
+    query = export_bytes(model, "sql", dialect="duckdb").decode()
     got = base.sql(query).fetchnumpy()["tamis_probability"]
     np.testing.assert_allclose(np.asarray(got, dtype=float), want, rtol=0, atol=1e-12)
 
@@ -154,7 +154,7 @@ def session_of(model, **options):
     """A function of inputs that gives the outputs by name."""
     pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
-    session = runtime.InferenceSession(exported(model, "onnx", **options))
+    session = runtime.InferenceSession(export_bytes(model, "onnx", **options))
     names = [one.name for one in session.get_outputs()]
     return lambda given: dict(zip(names, session.run(None, given), strict=True))
 
@@ -243,7 +243,7 @@ def test_onnx_holds_the_kept_words_alone():
     model = make_pipeline(vectoriser, FTRLClassifier(1e-3, random_state=0)).fit(texts, y)
     actual = session_of(model)({"text": tokens_of(texts)})
     np.testing.assert_allclose(actual["probabilities"], model.predict_proba(texts), atol=1e-6)
-    content = exported(model, "onnx")
+    content = export_bytes(model, "onnx")
     assert len(content) < 5000
     graph = onnx.load_model_from_string(content)
     counted = next(node for node in graph.graph.node if node.op_type == "TfIdfVectorizer")
@@ -295,14 +295,14 @@ def test_onnx_refuses_with_a_way_out():
         CountVectorizer(token_pattern=r"\w+ \w+", ngram_range=(1, 2)), FTRLClassifier(1e-4)
     )
     with pytest.raises(ValueError, match="take the default token_pattern"):
-        exported(odd.fit(texts, y), "onnx")
+        export_bytes(odd.fit(texts, y), "onnx")
     named = {"scores": table["age"]}
     model = make_pipeline(Table(), FTRLClassifier(1e-5)).fit(named, y)
     with pytest.raises(ValueError, match=r"'scores'.*inputs='kept'"):
-        exported(model, "onnx")
-    assert exported(model, "onnx", inputs="kept")
+        export_bytes(model, "onnx")
+    assert export_bytes(model, "onnx", inputs="kept")
     with pytest.raises(ValueError, match="inputs='some' is none of"):
-        exported(model, "onnx", inputs="some")
+        export_bytes(model, "onnx", inputs="some")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -314,7 +314,7 @@ def test_duckdb_reads_dates(way, dialect):
     table = {"when": table["when"]}
     model, base = fitted_table(table, y, missing="indicator"), duckdb.connect()
     want = model.predict_proba(table)[:, 1]
-    query = exported(model, "sql", dialect=dialect).decode()
+    query = export_bytes(model, "sql", dialect=dialect).decode()
 
     def asked(kind, words):
         base.execute(f'CREATE OR REPLACE TABLE "rows" ("when" {kind})')
@@ -338,7 +338,7 @@ def test_duckdb_calls_functions_of_python():
     table, y = columns_of(gaps=False)
     texts, alone, base = {"notes": table["notes"]}, {}, duckdb.connect()
     model = fitted_table(texts, y)
-    exec(exported(model, "python"), alone)
+    exec(export_bytes(model, "python"), alone)
     base.create_function("score", lambda t: alone["score"]({"notes": t}), ["VARCHAR"], "DOUBLE")
     base.execute('CREATE TABLE "rows" (notes VARCHAR)')
     base.executemany('INSERT INTO "rows" VALUES (?)', [[text] for text in table["notes"]])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tamis.numerics.csr import trusted
-from tamis.numerics.numba import _dispatcher, helper
+from tamis.numerics.csr import csr_from_scipy
+from tamis.numerics.numba import _dispatcher, compiled_helper
 
 
-@helper
+@compiled_helper
 def twice(number):
     """Two of it."""
     return number + number
@@ -32,10 +32,10 @@ def test_rows_handed_to_scipy_keep_their_width(width):
     """Else what is cut from them (folds, rows held out) is a second compilation of every loop."""
     X = sp.csr_array(np.eye(4))
     X.indices, X.indptr = X.indices.astype(width), X.indptr.astype(width)
-    rows = trusted(X)
-    assert rows.scipy().indices.dtype == width
-    assert np.shares_memory(rows.scipy().indices, X.indices)
-    assert rows.picked(np.array([2, 0])).indices.dtype == rows.indices.dtype
+    rows = csr_from_scipy(X)
+    assert rows.to_scipy().indices.dtype == width
+    assert np.shares_memory(rows.to_scipy().indices, X.indices)
+    assert rows.select_rows(np.array([2, 0])).indices.dtype == rows.indices.dtype
 
 
 def test_compiling_leaves_the_collector_of_garbage_as_it_was():

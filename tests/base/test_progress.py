@@ -3,7 +3,7 @@
 import pytest
 
 from tamis.system import progress
-from tamis.system.progress import Progress, tell
+from tamis.system.progress import Progress, report_progress
 
 pytestmark = pytest.mark.quick
 
@@ -27,13 +27,13 @@ def test_lines_where_there_is_no_terminal(clock, capsys):
 
 
 def test_work_of_unknown_length_and_parts_that_tell(clock, capsys):
-    tell("to nobody")
+    report_progress("to nobody")
     with Progress("fit", 0):
         clock[0] += 4.0
         with Progress("inside", 0, False):
-            tell("not shown")
-        tell("12 features")
-    tell("to nobody")
+            report_progress("not shown")
+        report_progress("12 features")
+    report_progress("to nobody")
     assert capsys.readouterr().err == "fit: 4 s, 12 features\n"
 
 

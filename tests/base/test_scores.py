@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, get_scorer, hamming_loss, r2_score
 
 from tamis.base.scores import (
-    NO_SUMS,
+    ZERO_SUMS,
     add_losses,
     baseline_losses,
     baseline_prediction,
@@ -91,12 +91,12 @@ def test_scores_of_held_out_rows_are_those_of_scikit_learn(weights):
     """Accuracy and R2 of encoded targets, as early stopping looks at them after every pass."""
     for y in (CLASSES, CLASSES == "fig"):
         scores = RNG.normal(size=(N, 3 if y is CLASSES else 1))
-        targets, coded = ClassTargets.of(y, N, SimpleNamespace())
+        targets, coded = ClassTargets.encode(y, N, SimpleNamespace())
         expected = accuracy_score(y, targets.predict(scores), sample_weight=weights)
         assert targets.score(scores, coded.columns, weights) == pytest.approx(expected)
     y = np.c_[NUMBERS, 3.0 * NUMBERS**2]
     scores = y + RNG.normal(size=(N, 2))
-    targets, coded = NumberTargets.of(y, N, SimpleNamespace())
+    targets, coded = NumberTargets.encode(y, N, SimpleNamespace())
     expected = r2_score(y, scores, sample_weight=weights, multioutput="variance_weighted")
     assert targets.score(scores, coded.columns, weights) == pytest.approx(expected)
 
@@ -215,7 +215,7 @@ def test_labels_are_predicted_one_by_one():
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_sums_over_chunks_give_the_errors_of_all_rows(weights):
     losses, baseline = RNG.random(N), RNG.random(N) + 0.3
-    sums = list(NO_SUMS)
+    sums = list(ZERO_SUMS)
     for rows in np.array_split(np.arange(N), 9):
         chunk = None if weights is None else weights[rows]
         add_losses(sums, losses[rows], baseline[rows], chunk)
@@ -227,4 +227,4 @@ def test_sums_over_chunks_give_the_errors_of_all_rows(weights):
     assert found["baseline_error"] - found["error"] == pytest.approx(gain)
     assert found["gain_error"] == pytest.approx(gain_error)
     assert found["judged"] == (N if weights is None else np.count_nonzero(weights))
-    assert summarize_losses(list(NO_SUMS)) == {}
+    assert summarize_losses(list(ZERO_SUMS)) == {}

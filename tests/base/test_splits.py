@@ -13,7 +13,7 @@ from sklearn.model_selection import (
 from tamis.base.splits import (
     calibration_scores,
     complementary_halves,
-    few_distinct,
+    count_distinct_if_few,
     hash_folds,
     hold_out,
     make_folds,
@@ -194,12 +194,14 @@ def test_halves_do_not_follow_the_folds():
 
 def test_when_rows_are_too_few():
     hashes = np.sort(np.arange(100, dtype=np.uint64) % 19)
-    assert few_distinct(hashes, 5) == 19
-    assert few_distinct(hashes, 4) == 0  # four a fold are enough
-    assert few_distinct(np.unique(hashes), 5) == 0  # a small table whose rows all differ
-    assert few_distinct(np.zeros(100, dtype=np.uint64), 5) == 0  # nothing to learn
-    assert few_distinct(hashes[:0], 5) == 0
-    assert few_distinct(np.sort(np.arange(20, dtype=np.uint64) % 15), 5) == 0  # most are no copies
+    assert count_distinct_if_few(hashes, 5) == 19
+    assert count_distinct_if_few(hashes, 4) == 0  # four a fold are enough
+    assert count_distinct_if_few(np.unique(hashes), 5) == 0  # a small table whose rows all differ
+    assert count_distinct_if_few(np.zeros(100, dtype=np.uint64), 5) == 0  # nothing to learn
+    assert count_distinct_if_few(hashes[:0], 5) == 0
+    assert (
+        count_distinct_if_few(np.sort(np.arange(20, dtype=np.uint64) % 15), 5) == 0
+    )  # most are no copies
 
 
 def test_every_fold_has_its_part_of_every_kind_of_row_and_target():

@@ -13,7 +13,7 @@ from cli.commands import here, tamis
 
 from tamis import data, load
 from tamis.cli.options import as_option
-from tamis.system.spelling import option, spelled
+from tamis.system.spelling import format_option, use_spelling
 
 pytestmark = pytest.mark.quick
 
@@ -141,10 +141,10 @@ def test_a_target_of_many_words_is_refused_in_words(method, tmp_path, capsys):
     ],
 )
 def test_options_as_keywords_and_as_arguments(parameter, keyword, argument):
-    assert option(*parameter) == keyword
-    with spelled(as_option):
-        assert option(*parameter) == argument
-    assert option(*parameter) == keyword
+    assert format_option(*parameter) == keyword
+    with use_spelling(as_option):
+        assert format_option(*parameter) == argument
+    assert format_option(*parameter) == keyword
 
 
 def message_texts():

@@ -224,7 +224,7 @@ def test_a_task_that_runs_again_gives_the_same_bits(model):
     before = bits(path.model)
     after = worker_tasks.learn_partition(path, second)
     assert bits(path.model) == before != bits(after.model)
-    assert not hasattr(model, "_engine")
+    assert not hasattr(model, "_solver_state")
     again = copy.deepcopy(model)
     for block in BLOCKS[:2]:
         again.partial_fit(*block, classes=[0, 1])

@@ -174,7 +174,7 @@ def test_a_mix_is_the_mean_of_what_partitions_learn():
         left.partial_fit(*BLOCKS[0], classes=[0, 1])
         right.partial_fit(*BLOCKS[1], classes=[0, 1])
         share = 70 / 150
-        left._engine = left._engine.mixed(right._engine, share)
+        left._solver_state = left._solver_state.mixed(right._solver_state, share)
     assert bits(model) == bits(left)
 
 
@@ -288,12 +288,12 @@ def count_calls(monkeypatch, module, *names):
 @pytest.mark.parametrize("model", [FTRLClassifier(), AROWClassifier(), FTRLRegressor()])
 def test_rows_are_validated_once(model, simulated_workers, monkeypatch):
     rows = [(x.toarray(), y, np.arange(len(y)) % 3.0) for x, y in BLOCKS]
-    calls = count_calls(monkeypatch, stream, "take_matrix", "take_weights")
+    calls = count_calls(monkeypatch, stream, "validate_matrix", "validate_sample_weight")
     walked = td.fit(copy.deepcopy(model), rows, sweeps=3)
-    assert calls == {"take_matrix": 4, "take_weights": 4}
+    assert calls == {"validate_matrix": 4, "validate_sample_weight": 4}
     simulated_workers(1, capacity=0)  # no room for converted rows
     assert bits(td.fit(copy.deepcopy(model), rows, sweeps=3)) == bits(walked)
-    assert calls["take_matrix"] == 4 + 4 * 4 * 3
+    assert calls["validate_matrix"] == 4 + 4 * 4 * 3
 
 
 class Plain(FTRLClassifier):
@@ -312,8 +312,8 @@ def test_other_models_learn_by_partial_fit():
         assert bits(td.fit(model, BLOCKS)) == bits(walked)
     fitted = FTRLClassifier().partial_fit(X, Y, classes=[0, 1])
     encoder = stream.encoder_of(fitted)
-    assert encoder._engine is None
-    assert fitted._engine is not None
+    assert encoder._solver_state is None
+    assert fitted._solver_state is not None
 
 
 def test_rows_of_other_columns_or_targets_are_refused():

@@ -87,10 +87,12 @@ def test_workers_and_losses_change_no_bit(monkeypatch, model, workers):
 @pytest.mark.parametrize("model", [STABLE, SIEVE], ids=lambda model: type(model).__name__)
 def test_files_without_room_are_read_again(monkeypatch, tmp_path, model):
     glob = write_parts(tmp_path)
-    whole, reads, read = staged(model, glob), [], staged_fit.take_matrix
+    whole, reads, read = staged(model, glob), [], staged_fit.validate_matrix
     monkeypatch.setattr(fitting, "LocalExecutor", lambda: SimulatedWorkers(2, capacity=0))
     monkeypatch.setattr(
-        staged_fit, "take_matrix", lambda *given, **named: reads.append(1) or read(*given, **named)
+        staged_fit,
+        "validate_matrix",
+        lambda *given, **named: reads.append(1) or read(*given, **named),
     )
     assert bits(staged(model, glob)) == bits(whole)
     # A sieve holds its rows in standard units; stabilized paths read them in every stage.
@@ -152,7 +154,7 @@ def test_labels_have_no_balance():
 
 def test_rows_are_validated_and_converted_once(monkeypatch):
     times = {"convert": 0, "read": 0}
-    for module, name in ((placement, "convert"), (staged_fit, "take_matrix")):
+    for module, name in ((placement, "convert"), (staged_fit, "validate_matrix")):
 
         def counted(*given, make=getattr(module, name), name=name, **named):
             times["convert" if name == "convert" else "read"] += 1

@@ -184,8 +184,10 @@ def test_sweeps_go_on_from_a_checkpoint(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         td.fit(clone(model), BLOCKS, **given)
     monkeypatch.setattr(PathCheckpoints, "put", put)
-    asked, stepped = [], dual_averaging.stepped
-    monkeypatch.setattr(dual_averaging, "stepped", lambda *g: asked.append(1) or stepped(*g))
+    asked, stepped = [], dual_averaging.dual_averaging_step
+    monkeypatch.setattr(
+        dual_averaging, "dual_averaging_step", lambda *g: asked.append(1) or stepped(*g)
+    )
     found = td.fit(clone(model), BLOCKS, **given)
     assert bits(found) == bits(whole)
     assert found.class_weight == "balanced"

@@ -179,7 +179,7 @@ def test_parts_of_dates():
         *(f"weekday={d}" for d in ("Mon", "Fri", "Sun")),
         *(f"hour={h}" for h in (10, 22)),
     ]
-    encoding = DateEncoding.of_facts(facts, {part: k for k, part in enumerate(facts["parts"])})
+    encoding = DateEncoding.from_params(facts, {part: k for k, part in enumerate(facts["parts"])})
     assert encoding.entries("2024-03-01 22:00") == [(0, 1.0), (3, 1.0), (5, 1.0), (8, 1.0)]
     assert encoding.entries("2024-05-02")[1:] == [(-1, 1.0)] * 3  # a Thursday in May
     assert encoding.entries("soon") is None

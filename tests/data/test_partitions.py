@@ -112,7 +112,7 @@ def test_a_part_is_read_by_the_survey_of_all(files):
     all_rows = []
     for name in files:
         rows = open_rows(name, format="svmlight")
-        rows.agree(merged)
+        rows.apply_survey(merged)
         if rows.look().rows:
             all_rows += dense(open_rows(name, schema=rows.schema))
     assert all_rows == ROWS
@@ -133,7 +133,7 @@ def test_numbers_words_and_too_many_targets(tmp_path, monkeypatch):
     (tmp_path / "a.svm").write_text("1.5 1:1\n")
     (tmp_path / "b.svm").write_text("2 1:1\n")
     surveys = [open_rows(tmp_path / name).look() for name in ("b.svm", "a.svm")]
-    assert not Survey.merge(surveys).whole
+    assert not Survey.merge(surveys).is_integer
 
 
 def test_several_labels_in_one_part_alone(tmp_path):
@@ -143,7 +143,7 @@ def test_several_labels_in_one_part_alone(tmp_path):
     merged = Survey.merge(open_rows(name).look() for name in files)
     assert merged.several
     rows = open_rows(files[0])
-    rows.agree(merged)
+    rows.apply_survey(merged)
     (chunk,) = open_rows(files[0], schema=rows.schema)
     assert chunk.targets.toarray().tolist() == [[0, 0, 1]]
 
@@ -158,7 +158,7 @@ def test_arrays_of_several_widths(tmp_path):
     merged = Survey.merge(open_rows(name).look() for name in files)
     assert merged.features == 5
     rows = open_rows(files[0])
-    rows.agree(merged)
+    rows.apply_survey(merged)
     (chunk,) = open_rows(files[0], schema=rows.schema)
     assert chunk.X.shape == (3, 5)
 
@@ -182,7 +182,7 @@ def test_a_model_of_many_files(files):
     model = FTRLClassifier()
     for name in files:
         rows = open_rows(name, format="svmlight")
-        rows.agree(merged)
+        rows.apply_survey(merged)
         if rows.look().rows:
             train(model, rows)
     assert np.array_equal(model.coef_, whole.coef_)

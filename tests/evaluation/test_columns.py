@@ -12,7 +12,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from tamis.evaluation.checks import NotChecked, density_bias, leak
 from tamis.evaluation.columns import mean_shifts, residual_z_scores
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 4))
@@ -48,18 +48,18 @@ def test_shifts_are_in_units_of_spread_and_of_standard_errors():
 
 def test_importances_without_rows_are_sizes_of_weights():
     model = LogisticRegression().fit(X, Y)
-    evidence = Evidence(model)
+    evidence = EvaluationData(model)
     assert evidence.importance == pytest.approx(np.abs(model.coef_[0])[evidence.kept])
-    seen = Evidence(model, X, Y)
+    seen = EvaluationData(model, X, Y)
     assert seen.importance == pytest.approx((np.abs(model.coef_[0]) * X.std(axis=0))[seen.kept])
 
 
 def test_chances_are_those_of_one_label_a_row():
     model = LogisticRegression().fit(X, Y)
-    assert Evidence(model, X, Y).chances == pytest.approx(model.predict_proba(X))
+    assert EvaluationData(model, X, Y).chances == pytest.approx(model.predict_proba(X))
     several = OneVsRestClassifier(model).fit(X, np.column_stack([Y, X[:, 1] > 0]).astype(int))
-    assert Evidence(several, X, several.predict(X)).chances is None
-    assert Evidence(LinearRegression().fit(X, X[:, 1]), X, X[:, 1]).chances is None
+    assert EvaluationData(several, X, several.predict(X)).chances is None
+    assert EvaluationData(LinearRegression().fit(X, X[:, 1]), X, X[:, 1]).chances is None
 
 
 def test_columns_filled_as_often_as_others_are_no_preference():

@@ -16,7 +16,7 @@ import tamis
 from tamis.datasets import make_text
 from tamis.evaluation import columns
 from tamis.evaluation.checks import CHECKS, FOUND, PASSED, SILENCED, UNKNOWN, run_checks
-from tamis.evaluation.evaluation import MOST_ROWS, Evidence
+from tamis.evaluation.evaluation import MAX_SAMPLE_ROWS, EvaluationData
 from tamis.evaluation.summary import evaluate
 from tamis.reporting.evaluation.figures import curve_charts
 from tamis.reporting.page.svg import Panel
@@ -31,27 +31,29 @@ MODEL = LogisticRegression().fit(X[:300], Y[:300])
 
 def state(code, model=MODEL, X=X[300:], y=Y[300:], **more):
     """State of one check, and the check."""
-    evidence = Evidence(model, X, y, **more)
+    evidence = EvaluationData(model, X, y, **more)
     actual = run_checks(evidence, [one for one in CHECKS if one != code])
     return next(check for check in actual if check.code == code)
 
 
 # --------------------------------------------------------------------------- errors
 def test_error_and_baseline_are_those_of_the_rows():
-    evaluation = evaluate(Evidence(MODEL, X[300:], Y[300:]))
+    evaluation = evaluate(EvaluationData(MODEL, X[300:], Y[300:]))
     wrong = MODEL.predict(X[300:]) != Y[300:]
     assert evaluation.error == wrong.mean()
     assert evaluation.standard_error == pytest.approx(math.sqrt(wrong.var(ddof=1) / 300))
     assert evaluation.baseline_error == 1.0 - np.bincount(Y[300:]).max() / 300
     assert evaluation.better
-    assert evaluation.headline().startswith(f"Error {100 * wrong.mean():.1f} % ± ")
-    assert " on 300 test rows; always " in evaluation.headline()
-    assert evaluation.judgement().startswith("Better than guessing, by ")
+    assert evaluation.error_sentence().startswith(f"Error {100 * wrong.mean():.1f} % ± ")
+    assert " on 300 test rows; always " in evaluation.error_sentence()
+    assert evaluation.gain_sentence().startswith("Better than guessing, by ")
 
 
 def test_the_baseline_is_learnt_where_the_model_learnt():
     y = np.array([0] * 10 + [1] * 5)
-    evaluation = evaluate(Evidence(MODEL, X[:15], y, X_train=X[:3], y_train=np.array([1, 1, 0])))
+    evaluation = evaluate(
+        EvaluationData(MODEL, X[:15], y, X_train=X[:3], y_train=np.array([1, 1, 0]))
+    )
     assert evaluation.baseline == "always 1"
     assert evaluation.baseline_error == pytest.approx(10 / 15)
 
@@ -59,20 +61,24 @@ def test_the_baseline_is_learnt_where_the_model_learnt():
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_is_no_better_than_guessing(seed):
     y = np.random.default_rng(seed).integers(0, 2, 300)
-    evaluation = evaluate(Evidence(MODEL, X[300:], y))
+    evaluation = evaluate(EvaluationData(MODEL, X[300:], y))
     assert evaluation.better is False
-    assert "guessing" in evaluation.judgement()
+    assert "guessing" in evaluation.gain_sentence()
 
 
 def test_worse_than_guessing_is_said():
     y = np.where(np.arange(300) < 290, 1 - MODEL.predict(X[300:]), 0)
-    assert evaluate(Evidence(MODEL, X[300:], y)).judgement().startswith("Worse than guessing")
+    assert (
+        evaluate(EvaluationData(MODEL, X[300:], y))
+        .gain_sentence()
+        .startswith("Worse than guessing")
+    )
 
 
 def test_numbers_are_judged_by_squares():
     y = 2.0 * X[:, 0] + RNG.normal(size=600)
     model = LinearRegression().fit(X[:300], y[:300])
-    evaluation = evaluate(Evidence(model, X[300:], y[300:]))
+    evaluation = evaluate(EvaluationData(model, X[300:], y[300:]))
     assert evaluation.error == pytest.approx(np.mean((model.predict(X[300:]) - y[300:]) ** 2))
     assert evaluation.baseline_error == pytest.approx(y[300:].var())
     assert evaluation.baseline == "always the mean"
@@ -82,14 +88,14 @@ def test_numbers_are_judged_by_squares():
 def test_several_labels_a_row():
     Y2 = np.column_stack((Y, 1 - Y))
     model = tamis.FTRLClassifier(random_state=0).fit(X[:300], Y2[:300])
-    evaluation = evaluate(Evidence(model, X[300:], Y2[300:]))
+    evaluation = evaluate(EvaluationData(model, X[300:], Y2[300:]))
     assert evaluation.error == pytest.approx((model.predict(X[300:]) != Y2[300:]).mean())
     assert "label" in evaluation.baseline
 
 
 def test_chunks_are_judged_as_one():
-    at_once = Evidence(MODEL, X[300:], Y[300:])
-    in_chunks = Evidence.streamed(
+    at_once = EvaluationData(MODEL, X[300:], Y[300:])
+    in_chunks = EvaluationData.from_chunks(
         MODEL, [(X[a : a + 70], Y[a : a + 70]) for a in range(300, 600, 70)]
     )
     assert evaluate(in_chunks) == evaluate(at_once)
@@ -103,7 +109,7 @@ def test_files_that_are_narrower_or_wider_than_a_model_that_grows(width):
     model = tamis.FTRLClassifier(grow=True).partial_fit(X[:300], Y[:300], classes=[0, 1])
     rows = sp.csr_array(np.hstack((X[300:], np.ones((300, 28))))[:, :width])
     in_chunks = [(rows[:200, : width - 1], Y[300:500]), (rows[200:], Y[500:])]
-    actual = Evidence.streamed(model, in_chunks)
+    actual = EvaluationData.from_chunks(model, in_chunks)
     assert actual.rows.shape == (300, 12)
     common = min(width, 12)
     np.testing.assert_array_equal(actual.rows[[250], :common].toarray()[0], X[550, :common])
@@ -114,7 +120,7 @@ def test_classes_of_a_file_are_whole_numbers():
     """Which holds floats: a page says 1, not 1.0."""
     rows = sp.csr_array(X)
     model = tamis.FTRLClassifier().fit(rows[:300], 2 * Y[:300] - 1)
-    actual = Evidence.streamed(model, [(rows[300:], 2.0 * Y[300:] - 1.0)])
+    actual = EvaluationData.from_chunks(model, [(rows[300:], 2.0 * Y[300:] - 1.0)])
     assert actual.y.dtype.kind == "i"
     message = next(check.said for check in run_checks(actual) if check.code == "TAM002")
     assert "1.0" not in message
@@ -136,21 +142,23 @@ def test_a_pipeline_is_judged_by_its_last_step():
 
 def test_of_many_rows_some_are_looked_at():
     tiled = np.tile(X, (40, 1))
-    evidence = Evidence(MODEL, tiled, np.tile(Y, 40))
-    assert evidence.rows.shape[0] == MOST_ROWS
-    np.testing.assert_array_equal(evidence.rows[[7]].toarray()[0], tiled[evidence.drawn[7]])
+    evidence = EvaluationData(MODEL, tiled, np.tile(Y, 40))
+    assert evidence.rows.shape[0] == MAX_SAMPLE_ROWS
+    np.testing.assert_array_equal(
+        evidence.rows[[7]].toarray()[0], tiled[evidence.sample_indices[7]]
+    )
     assert len(evidence.losses) == len(tiled)
 
 
 @pytest.mark.parametrize("given", [(X, None), (None, Y), (X, Y[:5]), (X[:0], Y[:0])])
 def test_rows_without_targets_are_refused(given):
     with pytest.raises(ValueError, match="target"):
-        Evidence(MODEL, *given)
+        EvaluationData(MODEL, *given)
 
 
 def test_a_model_that_is_not_fitted():
     with pytest.raises(ValueError, match="not fitted"):
-        Evidence(LogisticRegression(), X, Y)
+        EvaluationData(LogisticRegression(), X, Y)
 
 
 # --------------------------------------------------------------------------- columns
@@ -175,7 +183,9 @@ def test_equal_rows_are_counted():
 
 # --------------------------------------------------------------------------- checks
 def test_all_pass_on_good_rows():
-    actual = {check.code: check.state for check in run_checks(Evidence(MODEL, X[300:], Y[300:]))}
+    actual = {
+        check.code: check.state for check in run_checks(EvaluationData(MODEL, X[300:], Y[300:]))
+    }
     assert FOUND not in actual.values()
     assert actual["TAM001"] == PASSED
     assert actual["TAM003"] == actual["TAM011"] == UNKNOWN
@@ -351,10 +361,10 @@ def test_a_shift_is_found():
 
 
 def test_checks_are_silenced_by_code():
-    actual = run_checks(Evidence(MODEL, X, Y), ["TAM009"])
+    actual = run_checks(EvaluationData(MODEL, X, Y), ["TAM009"])
     assert [check.code for check in actual if check.state == SILENCED] == ["TAM009"]
     with pytest.raises(ValueError, match="TAM999"):
-        run_checks(Evidence(MODEL, X, Y), ["TAM999"])
+        run_checks(EvaluationData(MODEL, X, Y), ["TAM999"])
 
 
 def test_every_estimator_of_scikit_learn_and_ours_gets_a_report():
@@ -393,7 +403,7 @@ def test_a_page_of_a_report(tmp_path):
 def test_the_point_of_a_curve_is_where_the_model_decides(monkeypatch):
     drawn = []
     monkeypatch.setattr(Panel, "dot", lambda panel, x, y, *more: drawn.append((panel.title, x, y)))
-    curve_charts(Evidence(MODEL, X[300:], Y[300:]))
+    curve_charts(EvaluationData(MODEL, X[300:], Y[300:]))
     guess, truth = MODEL.predict(X[300:]), Y[300:]
     recall = recall_score(truth, guess)
     assert drawn == [
@@ -427,8 +437,8 @@ def test_gaps_in_the_targets_are_refused():
 
 
 def test_very_wide_rows_are_judged_without_a_look_at_their_columns(monkeypatch):
-    monkeypatch.setattr("tamis.evaluation.evaluation.MOST_COLUMNS", 5)
-    evidence = Evidence(MODEL, X[300:], Y[300:])
+    monkeypatch.setattr("tamis.evaluation.evaluation.MAX_COLUMNS", 5)
+    evidence = EvaluationData(MODEL, X[300:], Y[300:])
     assert evidence.rows is None
     assert evaluate(evidence).better
     assert state("TAM005").state == UNKNOWN

@@ -36,10 +36,10 @@ from exporting.dirty import (
 from sklearn.pipeline import make_pipeline
 
 import tamis
-from tamis.data.columns.dates import read_as
-from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Layout
+from tamis.data.columns.dates import read_column_date
+from tamis.data.tables.layout import CATEGORY, DATE, NUMBER, TEXT, Layout
 from tamis.data.tables.values import is_gap, word_of
-from tamis.exporting.export import exported
+from tamis.exporting.export import export_bytes
 from tamis.exporting.forms.scorecard import choose_scorecard, display_columns
 from tamis.exporting.linear import LinearModel, extract_linear
 
@@ -283,7 +283,7 @@ def _ask_all(trial: Trial, case: Case, rng, ask, containers: list[str], both, cl
     if known is None:
         return
     last, model, linear = (case.table, known), *both
-    levels = {c.name for c in layout_of(model).features if c.role in (WORDS, TEXT)}
+    levels = {c.name for c in layout_of(model).features if c.role in (CATEGORY, TEXT)}
     for _ in range(CHANGED):
         change = change_of(rng, case.table, levels)
         table, rows = change.table, change.rows
@@ -406,13 +406,13 @@ def _small(name: str) -> str:
 def by_python(model, linear, layout, records):
     """Scores and predictions of an exported file."""
     alone: dict = {}
-    exec(exported(model, "python"), alone)
+    exec(export_bytes(model, "python"), alone)
     return [alone["score"](r) for r in records], [alone["predict"](r) for r in records], set()
 
 
 def by_json(model, linear, layout, records):
     """Scores by the document, as a program of one's own makes them."""
-    told = json.loads(exported(model, "json"))
+    told = json.loads(export_bytes(model, "json"))
     weights = {one["column"]: np.array(one["weights"]) for one in told["features"]}
     reading = told["reading"]
     gaps = GAP_WORDS if reading.get("format") in ("csv", "tsv") else ()
@@ -457,7 +457,7 @@ def _number(field: dict, value: Any) -> float:
 
 
 def _parts(facts: dict, word: str) -> list:
-    when = read_as(word, facts["written"])
+    when = read_column_date(word, facts["written"])
     span, names = facts["last"] - facts["first"], facts["parts"]
     days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
     return [
@@ -483,7 +483,7 @@ def by_scorecard(model, linear, layout, records):
     reader = model[0].transform if hasattr(model, "steps") else model.reading_.rows
     columns = {name: [record[name] for record in records] for name in records[0]}
     X = reader(columns)
-    exported(model, "scorecard", X=columns if hasattr(model, "steps") else X)
+    export_bytes(model, "scorecard", X=columns if hasattr(model, "steps") else X)
     card, units = choose_scorecard(linear, 10, X), display_columns(linear)
     raw_values = np.asarray(X[:, linear.columns].todense()) * units.spreads + units.centres
     actual = (raw_values @ (card.points / card.units) - card.threshold) / card.scale
@@ -537,7 +537,7 @@ def _duckdb() -> Any:
 
 
 def _by_query(base, dialect: str, model, linear, layout, records):
-    query = exported(model, "sql", dialect=dialect).decode()
+    query = export_bytes(model, "sql", dialect=dialect).decode()
     numbers = {c.name for c in layout.features if c.role == NUMBER}
     names = [name for name in records[0] if name in linear.table] or list(records[0])[:1]
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
@@ -567,7 +567,7 @@ def _is_plain(record: dict, linear: LinearModel, layout) -> bool:
         value = record[column.name]
         if is_gap(value, linear.fields.gaps):
             continue
-        if column.role == WORDS and word_of(value) == "":
+        if column.role == CATEGORY and word_of(value) == "":
             return False
         if column.role == DATE and not PLAIN_DATE.fullmatch(word_of(value)):
             return False
@@ -602,7 +602,7 @@ def by_onnx(model, linear, layout, records):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(exported(model, "onnx"), options)
+    session = onnxruntime.InferenceSession(export_bytes(model, "onnx"), options)
     records = _with_gaps(records, linear)
     roles, facts = {c.name: c.role for c in layout.features}, {c.name: c for c in layout.features}
     asked, skipped = {}, set()
@@ -621,7 +621,7 @@ def by_onnx(model, linear, layout, records):
             asked[given.name] = np.array(
                 [np.nan if value is None else value for value in numbers], dtype=float
             )[:, None]
-        elif roles[given.name] == WORDS:
+        elif roles[given.name] == CATEGORY:
             words = ["" if is_gap(value) else word_of(value) for value in column]
             skipped |= {k for k, v in enumerate(column) if not is_gap(v) and words[k] == ""}
             skipped |= {k for k, word in enumerate(words) if "\0" in word}
@@ -644,7 +644,7 @@ def _clock(value: Any, way: str) -> float | None:
     if is_gap(value):
         return math.nan
     word = word_of(value)
-    when = read_as(word, way)
+    when = read_column_date(word, way)
     if when is None or when.clock >= 86400.0 or (when.seconds - when.clock) % 86400 != 0:
         return None
     return when.seconds

@@ -13,7 +13,7 @@ from tamis import FTRLClassifier, FTRLRegressor, Table, export
 from tamis.data.columns.date_parts import WEEKDAYS
 from tamis.data.columns.dates import DateEncoding
 from tamis.data.tables.layout import Column, Layout
-from tamis.exporting.export import exported
+from tamis.exporting.export import export_bytes
 from tamis.exporting.forms.onnx import to_onnx
 from tamis.exporting.forms.python import to_python
 from tamis.exporting.forms.scorecard import _explain_points, _round_unit, choose_scorecard
@@ -145,7 +145,7 @@ def test_single_tokens_leave_by_any_pattern():
     vectoriser = CountVectorizer(token_pattern=r"[a-z]+ ?")
     steps = make_pipeline(vectoriser, FTRLClassifier(1e-4, random_state=0))
     pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
-    assert exported(steps.fit(texts, [0, 0, 1, 1] * 5), "onnx", inputs="fields")
+    assert export_bytes(steps.fit(texts, [0, 0, 1, 1] * 5), "onnx", inputs="fields")
 
 
 # --------------------------------------------------------------------------- what becomes a field
@@ -221,5 +221,5 @@ def test_a_card_has_ten_points_at_most_unless_told(tmp_path):
     X = rng.normal(size=(60, 3))
     model = FTRLRegressor(random_state=0).fit(X, X @ [1.0, -2.0, 0.3])
     export(model, tmp_path / "card.md")
-    ten, more = (exported(model, "scorecard", points=most) for most in (10, 11))
+    ten, more = (export_bytes(model, "scorecard", points=most) for most in (10, 11))
     assert (tmp_path / "card.md").read_bytes() == ten != more

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import tamis
 from tamis import FTRLClassifier, FTRLRegressor, GMKLClassifier, MultiTaskClassifier
-from tamis.exporting.export import export, exported, form_of
+from tamis.exporting.export import export, export_bytes, resolve_form
 from tamis.exporting.forms.scorecard import choose_scorecard
 from tamis.exporting.linear import extract_linear
 
@@ -26,7 +26,7 @@ RNG = np.random.default_rng(0)
 def run_python(model, **options):
     """The functions of an exported file."""
     alone = {}
-    exec(exported(model, "python", **options), alone)
+    exec(export_bytes(model, "python", **options), alone)
     return alone
 
 
@@ -90,18 +90,18 @@ def test_sql_reads_gaps_as_the_file_was_read(missing, tmp_path):
         [model.predict_proba(c.X) for c in tamis.open_rows(path, schema=model.reading_)]
     )
     rows = records(missing != "error")
-    actual = run_query(exported(model, "sql").decode(), HEAD, rows)
+    actual = run_query(export_bytes(model, "sql").decode(), HEAD, rows)
     np.testing.assert_allclose(actual["tamis_probability"], want[:, 1], rtol=0, atol=1e-12)
     assert set(actual["tamis_prediction"]) == {"yes", "no"}
     gaps = [[None, 1.0, "Paris", None], [40, 1.0, None, None], [None, 1.0, None, None]]
-    lost = run_query(exported(model, "sql").decode(), HEAD, gaps)
+    lost = run_query(export_bytes(model, "sql").decode(), HEAD, gaps)
     for name in ("tamis_score", "tamis_probability", "tamis_prediction"):
         assert [value is None for value in lost[name]] == [missing == "error"] * 3
 
 
 def test_json_names_fields_and_their_words(tmp_path):
     model, _ = table_model(tmp_path, "indicator")
-    told = json.loads(exported(model, "json"))
+    told = json.loads(export_bytes(model, "json"))
     assert told["reading"]["missing"] == "indicator"
     fields = {field["name"]: field for field in told["reading"]["fields"]}
     assert set(fields["city"]["words"]) <= {*CITIES, "1.0"}
@@ -121,14 +121,14 @@ def test_sql_takes_no_gap_for_a_rare_word(tmp_path):
     chunks = tamis.open_rows(path, schema=model.reading_)
     want = np.concatenate([model.predict_proba(chunk.X)[:, 1] for chunk in chunks])
     assert "city=rare" in extract_linear(model).names
-    actual = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
+    actual = run_query(export_bytes(model, "sql").decode(), ["city", "y"], rows)
     np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "duckdb"])
 def test_sql_quotes_all_names(dialect, tmp_path):
     model, _ = table_model(tmp_path, "zero")
-    query = exported(model, "sql", dialect=dialect, table='my "table').decode()
+    query = export_bytes(model, "sql", dialect=dialect, table='my "table').decode()
     assert 'FROM "my ""table" AS t' in query
     assert 't."we""ird | name"' in query
     assert "'L''Aquila'" in query
@@ -141,7 +141,9 @@ def test_long_sums_are_not_deep():
     model = FTRLRegressor(alpha=0.0, random_state=0)
     X = RNG.normal(size=(50, 1500))
     model.fit(X, X[:, 0])
-    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(1500)], X.tolist())
+    actual = run_query(
+        export_bytes(model, "sql").decode(), [f"x{k}" for k in range(1500)], X.tolist()
+    )
     np.testing.assert_allclose(actual["tamis_score"], model.predict(X), rtol=1e-9, atol=1e-9)
 
 
@@ -165,11 +167,11 @@ def test_names_are_hashed_as_the_text_was(tmp_path):
     alone = run_python(model)
     np.testing.assert_allclose([alone["predict_proba"](one) for one in asked], want, atol=1e-12)
     assert alone["score"]({"^c": 2.0}) == alone["score"]({"c": 2.0}) != alone["score"]({})
-    hashing = json.loads(exported(model, "json"))["reading"]["hashing"]
+    hashing = json.loads(export_bytes(model, "json"))["reading"]["hashing"]
     assert (hashing["kind"], hashing["bits"]) == ("names", 10)
     for form in ("sql", "onnx"):
         with pytest.raises(ValueError, match="the model hashes names"):
-            exported(model, form)
+            export_bytes(model, form)
 
 
 def test_numbers_of_columns_are_hashed_as_the_text_was(tmp_path):
@@ -213,14 +215,14 @@ def test_texts_become_columns_as_the_vectoriser_makes_them(vectoriser):
     alone = run_python(pipeline)
     got = [alone["predict_proba"](text) for text in TEXTS]
     np.testing.assert_allclose(got, pipeline.predict_proba(TEXTS), rtol=0, atol=1e-12)
-    told = json.loads(exported(pipeline, "json"))
+    told = json.loads(export_bytes(pipeline, "json"))
     support = set(pipeline[-1].support_.tolist())
     words = set(told["text"]["words"].values())
     # Lengths of rows need all words, where rows have a length.
     everything = getattr(vectoriser, "norm", None) is not None
     assert words == (set(range(len(vectoriser.vocabulary_))) if everything else support)
     with pytest.raises(ValueError, match="splits texts into words"):
-        exported(pipeline, "sql")
+        export_bytes(pipeline, "sql")
 
 
 # --------------------------------------------------------------------------- points
@@ -254,10 +256,10 @@ def test_a_scorecard_without_rows_states_a_bound():
     corners = RNG.choice([-1.0, 1.0], size=(200, len(card.points)))
     away = corners @ (extract_linear(model).weights[:, 0] - card.points / card.scale)
     assert np.abs(away).max() <= card.error["bound"] + 1e-12
-    text = exported(model, "scorecard").decode()
+    text = export_bytes(model, "scorecard").decode()
     assert f"by at most {card.error['bound']:.3g}" in text
-    assert "decisions change" in exported(model, "scorecard", X=X).decode()
-    assert "decisions change" in exported(model, "scorecard", X=sp.csr_array(X)).decode()
+    assert "decisions change" in export_bytes(model, "scorecard", X=X).decode()
+    assert "decisions change" in export_bytes(model, "scorecard", X=sp.csr_array(X)).decode()
 
 
 def read_card(text, records):
@@ -304,7 +306,7 @@ def test_a_scorecard_counts_in_numbers_of_the_table(given):
         tamis.Table(kinds=kinds, missing="zero"), FTRLClassifier(1e-4, random_state=0)
     ).fit(table, y)
     records = table.astype(object).where(table.notna(), None).to_dict("records")
-    text = exported(steps, "scorecard", points=50, X=table if given else None).decode()
+    text = export_bytes(steps, "scorecard", points=50, X=table if given else None).decode()
     points, threshold = read_card(text, records)
     changed = int(((points > threshold) != (steps.predict(table) == "yes")).sum())
     assert "age, for every 10 |" in text
@@ -318,7 +320,7 @@ def test_a_scorecard_without_rows_takes_the_units_of_a_scaler():
     X = RNG.normal(size=(200, 2)) * [1.0, 8000.0]
     y = X[:, 0] + X[:, 1] / 8000 > 0
     model = make_pipeline(StandardScaler(), FTRLClassifier(1e-4, random_state=0)).fit(X, y)
-    text = exported(model, "scorecard").decode()
+    text = export_bytes(model, "scorecard").decode()
     assert "| x1, for every 10,000 | +" in text
     assert "| x0 | +" in text
 
@@ -326,11 +328,11 @@ def test_a_scorecard_without_rows_takes_the_units_of_a_scaler():
 def test_a_scorecard_says_of_texts_that_they_need_a_program():
     texts = ["good film", "bad film"] * 30
     model = make_pipeline(TfidfVectorizer(), FTRLClassifier(random_state=0)).fit(texts, [1, 0] * 30)
-    text = exported(model, "scorecard", X=texts).decode()
+    text = export_bytes(model, "scorecard", X=texts).decode()
     assert "(text) counts by its weight" in text
     assert "Rounding, on 60 rows" in text
     counted = make_pipeline(CountVectorizer(), FTRLClassifier(random_state=0))
-    assert "program" not in exported(counted.fit(texts, [1, 0] * 30), "scorecard").decode()
+    assert "program" not in export_bytes(counted.fit(texts, [1, 0] * 30), "scorecard").decode()
 
 
 # --------------------------------------------------------------------------- who, where, how many
@@ -343,9 +345,9 @@ def test_few_columns_of_many_leave():
     model = FTRLClassifier(alpha=0.05, random_state=0).fit(X, y)
     assert {17, 999_999} <= set(model.support_.tolist())
     assert len(model.support_) < 100
-    told = json.loads(exported(model, "json"))
+    told = json.loads(export_bytes(model, "json"))
     assert [f["column"] for f in told["features"]] == model.support_.tolist()
-    assert len(exported(model, "python")) < 20_000
+    assert len(export_bytes(model, "python")) < 20_000
     assert len(model.explain(X).names) == len(model.support_)
 
 
@@ -355,13 +357,13 @@ def test_names_may_be_given_and_tasks_chosen(tmp_path):
     names = ["one", "two", "three"]
     assert set(run_python(model, names=names)["NUMBERS"]) <= set(names)
     with pytest.raises(ValueError, match=r"names has 1 .* 3 columns"):
-        exported(model, "json", names=["one"])
+        export_bytes(model, "json", names=["one"])
     with pytest.raises(ValueError, match="knows no tasks"):
-        exported(model, "json", task="a")
+        export_bytes(model, "json", task="a")
     task = np.array(["a", "b"])[np.arange(60) % 2]
     several = MultiTaskClassifier(alpha=0.01).fit(X, X[:, 0] > 0, task)
     with pytest.raises(ValueError, match=r"pass task, .*\['a', 'b'\]"):
-        exported(several, "json")
+        export_bytes(several, "json")
     alone = run_python(several, task="b")
     got = [alone["predict_proba"](row) for row in X.tolist()]
     np.testing.assert_allclose(got, several.predict_proba(X, ["b"] * 60), atol=1e-12)
@@ -375,17 +377,17 @@ def test_labels_are_independent():
     got = [alone["predict_proba"](row) for row in X.tolist()]
     np.testing.assert_allclose(got, model.predict_proba(X), atol=1e-12)
     assert [alone["predict"](row) for row in X.tolist()] == model.predict(X).tolist()
-    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
+    actual = run_query(export_bytes(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
     assert list(actual["tamis_prediction_1"]) == model.predict(X)[:, 1].tolist()
 
 
 def test_the_form_goes_by_the_suffix(tmp_path):
-    assert form_of("a.PY", None) == "python"
-    assert form_of("a.txt", "sql") == "sql"
+    assert resolve_form("a.PY", None) == "python"
+    assert resolve_form("a.txt", "sql") == "sql"
     with pytest.raises(ValueError, match=r"the suffix '.txt' names no form"):
-        form_of("a.txt", None)
+        resolve_form("a.txt", None)
     with pytest.raises(ValueError, match="to='pmml' is none of json, python"):
-        form_of("a.json", "pmml")
+        resolve_form("a.json", "pmml")
     X = RNG.normal(size=(60, 3))
     path = tmp_path / "model.json"
     export(FTRLClassifier(random_state=0).fit(X, X[:, 0] > 0), path)
@@ -396,15 +398,15 @@ def test_what_cannot_leave_is_told_what_can(monkeypatch):
     X = RNG.normal(size=(40, 2))
     y = X[:, 0] > 0
     with pytest.raises(TypeError, match="Linear models can be exported"):
-        exported(GMKLClassifier(random_state=0).fit(X, y), "json")
+        export_bytes(GMKLClassifier(random_state=0).fit(X, y), "json")
     with pytest.raises(TypeError, match="takes a fitted model of tamis"):
-        exported(CountVectorizer(), "json")
+        export_bytes(CountVectorizer(), "json")
     with pytest.raises(TypeError, match="a Pipeline with a PCA cannot be exported"):
-        exported(make_pipeline(PCA(1), FTRLClassifier()).fit(X, y), "json")
+        export_bytes(make_pipeline(PCA(1), FTRLClassifier()).fit(X, y), "json")
     with pytest.raises(ValueError, match="a scorecard is for one score"):
-        exported(FTRLClassifier().fit(X, np.arange(40) % 3), "scorecard")
+        export_bytes(FTRLClassifier().fit(X, np.arange(40) % 3), "scorecard")
     with pytest.raises(ValueError, match="dialect='oracle' is none of"):
-        exported(FTRLClassifier().fit(X, y), "sql", dialect="oracle")
+        export_bytes(FTRLClassifier().fit(X, y), "sql", dialect="oracle")
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'tamis\[export\]'"):
-        exported(FTRLClassifier().fit(X, y), "onnx")
+        export_bytes(FTRLClassifier().fit(X, y), "onnx")

@@ -22,7 +22,7 @@ from tamis import (
     OnlineGroupLassoRegressor,
     OnlineMultiTaskRegressor,
 )
-from tamis.exporting.export import exported
+from tamis.exporting.export import export_bytes
 from tamis.exporting.linear import extract_linear
 from tamis.numerics.numba import term
 from tamis.terms.losses import Poisson
@@ -40,7 +40,7 @@ def counts():
 
 def by_json(model, rows):
     """Means by the document alone."""
-    facts = json.loads(exported(model, "json"))
+    facts = json.loads(export_bytes(model, "json"))
     assert (facts["link"], facts["target"]) == ("log", "numbers")
     columns = [feature["column"] for feature in facts["features"]]
     weights = np.array([feature["weights"] for feature in facts["features"]])
@@ -51,14 +51,14 @@ def by_json(model, rows):
 
 def by_python(model, rows):
     alone = {}
-    exec(exported(model, "python"), alone)
+    exec(export_bytes(model, "python"), alone)
     with pytest.raises(ValueError, match="no probabilities"):
         alone["predict_proba"](rows[0].tolist())
     return np.array([alone["predict"](row) for row in rows.tolist()])
 
 
 def by_sql(model, rows):
-    actual = run_query(exported(model, "sql").decode(), NAMES, rows.tolist())
+    actual = run_query(export_bytes(model, "sql").decode(), NAMES, rows.tolist())
     means = [values for name, values in actual.items() if name.startswith("tamis_prediction")]
     return np.column_stack(means)
 
@@ -66,7 +66,7 @@ def by_sql(model, rows):
 def by_onnx(model, rows):
     pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
-    session = runtime.InferenceSession(exported(model, "onnx", inputs="kept"))
+    session = runtime.InferenceSession(export_bytes(model, "onnx", inputs="kept"))
     kept = rows[:, extract_linear(model).columns].astype(np.float32)
     return session.run(["predictions"], {"rows": kept})[0]
 
@@ -129,7 +129,7 @@ def test_one_of_several_tasks_has_its_means(counts):
     task = np.arange(200) % 3
     model = MultiTaskRegressor(alpha=0.01, loss="poisson").fit(X, y * (1 + task), task)
     alone = {}
-    exec(exported(model, "python", task=2), alone)
+    exec(export_bytes(model, "python", task=2), alone)
     means = [alone["predict"](row) for row in X[task == 2].tolist()]
     want = model.predict(X[task == 2], task[task == 2])
     np.testing.assert_allclose(means, want, rtol=1e-12)
@@ -147,16 +147,16 @@ def test_a_model_of_a_table_says_means_and_nothing_of_gaps(tmp_path, counts):
     want = np.concatenate([model.predict(chunk.X) for chunk in chunks])
     records = table[["age", "city"]].to_dict("records")
     alone = {}
-    exec(exported(model, "python"), alone)
+    exec(export_bytes(model, "python"), alone)
     np.testing.assert_allclose([alone["predict"](one) for one in records], want, rtol=1e-12)
-    query = exported(model, "sql").decode()
+    query = export_bytes(model, "sql").decode()
     rows = [[*list(one.values())] for one in [*records, {"age": None, "city": "Ulm"}]]
     *means, missing = run_query(query, ["age", "city"], rows)["tamis_prediction"]
     np.testing.assert_allclose(means, want, rtol=1e-12)
     assert missing is None
     pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
-    session = runtime.InferenceSession(exported(model, "onnx"))
+    session = runtime.InferenceSession(export_bytes(model, "onnx"))
     age = np.array([*table["age"], np.nan])[:, None]
     fields = {"age": age, "city": np.array([*city, "Ulm"], dtype=object)[:, None]}
     means = session.run(["predictions"], fields)[0]
@@ -169,7 +169,7 @@ def test_a_scorecard_says_the_mean_of_points(largest_score, counts):
     X, y = counts
     loss = Poisson(largest_score)
     model = GroupLassoRegressor(alpha=0.01, loss=loss).fit(X, np.minimum(y, 2.0))
-    text = exported(model, "scorecard", points=1000, X=X).decode()
+    text = export_bytes(model, "scorecard", points=1000, X=X).decode()
     points = np.zeros(len(X))
     for name, unit, worth in re.findall(
         r"\| (x\d)(?:, for every ([\d.,]+))? \| ([+-]\d+) \|", text
@@ -220,7 +220,7 @@ class SquareRoot(NamedTuple):
 def test_a_link_of_a_user_is_refused(to, counts):
     model = GroupLassoRegressor(alpha=0.01, loss=SquareRoot()).fit(*counts)
     with pytest.raises(ValueError, match=r"GroupLassoRegressor.*SquareRoot"):
-        exported(model, to)
+        export_bytes(model, to)
 
 
 def test_a_model_with_an_offset_is_refused(counts):
@@ -231,4 +231,4 @@ def test_a_model_with_an_offset_is_refused(counts):
     classes = GroupLassoClassifier(alpha=0.01).fit(X, y > 0, offset=offset)
     for model in (batch, stream, classes):
         with pytest.raises(ValueError, match=f"{type(model).__name__}.*offset"):
-            exported(model, "json")
+            export_bytes(model, "json")

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import tamis
 from tamis import FTRLClassifier, FTRLRegressor, Table
-from tamis.exporting.export import exported
+from tamis.exporting.export import export_bytes
 from tamis.exporting.forms.sql import to_sql
 from tamis.exporting.inputs.fields import Field
 
@@ -91,9 +91,9 @@ def test_queries_of_hostile_tables_say_what_predict_says():
     for model, table in islice(hostile_tables(), TABLES):
         if alike(table):
             with pytest.raises(ValueError, match="capitals"):
-                exported(model, "sql")
+                export_bytes(model, "sql")
             continue
-        query = exported(model, "sql").decode()
+        query = export_bytes(model, "sql").decode()
         actual = run_query(query, list(table), list(zip(*table.values(), strict=True)))
         made = {name.casefold() for name in actual if name not in table}
         assert len(made) == len(actual) - len(table)
@@ -109,10 +109,10 @@ def test_queries_of_hostile_tables_say_what_predict_says():
 def test_other_forms_of_hostile_tables_say_what_predict_says():
     for model, table in islice(hostile_tables(1), 60):
         alone = {}
-        exec(exported(model, "python"), alone)
+        exec(export_bytes(model, "python"), alone)
         rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
         assert [alone["predict"](row) for row in rows] == model.predict(table).tolist()
-        told = json.loads(exported(model, "json"))
+        told = json.loads(export_bytes(model, "json"))
         assert told["classes"] == model.classes_.tolist()
         assert {field["name"] for field in told["reading"]["fields"]} <= set(table)
 
@@ -127,7 +127,7 @@ def test_duckdb_says_the_same_of_hostile_tables(dialect):
             continue
         if dialect == "postgresql" and "a\0b" in model.classes_:
             with pytest.raises(ValueError, match="NUL"):
-                exported(model, "sql", dialect=dialect)
+                export_bytes(model, "sql", dialect=dialect)
             continue
         if dialect == "postgresql" and any("a\0b" in column for column in table.values()):
             continue  # which no table of PostgreSQL holds
@@ -141,7 +141,7 @@ def test_duckdb_says_the_same_of_hostile_tables(dialect):
         base.execute(f'CREATE TABLE "rows" ({", ".join(columns)})')
         rows = list(zip(*table.values(), strict=True))
         base.executemany(f'INSERT INTO "rows" VALUES ({", ".join("?" * len(table))})', rows)
-        actual = base.execute(exported(model, "sql", dialect=dialect).decode()).fetchall()
+        actual = base.execute(export_bytes(model, "sql", dialect=dialect).decode()).fetchall()
         assert [row[-1] for row in actual] == model.predict(table).tolist()
 
 
@@ -150,7 +150,7 @@ def test_a_column_that_nobody_knows_of_is_not_taken_for_a_score():
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = FTRLClassifier(random_state=0).fit(X, X[:, 0] > 0)
     rows = [[*row, -score] for row, score in zip(X, model.decision_function(X), strict=True)]
-    actual = run_query(exported(model, "sql").decode(), ["x0", "x1", "Tamis_Score"], rows)
+    actual = run_query(export_bytes(model, "sql").decode(), ["x0", "x1", "Tamis_Score"], rows)
     assert [bool(one) for one in actual["tamis_prediction"]] == model.predict(X).tolist()
 
 
@@ -160,7 +160,7 @@ def test_a_column_may_take_small_letters_for_capitals():
     base = sqlite3.connect(":memory:")
     base.execute('CREATE TABLE "rows" (city TEXT COLLATE NOCASE)')
     base.execute("INSERT INTO \"rows\" VALUES ('bonn')")
-    score = base.execute(exported(model, "sql").decode()).fetchone()[0]
+    score = base.execute(export_bytes(model, "sql").decode()).fetchone()[0]
     assert score == pytest.approx(model.decision_function({"city": ["bonn"]})[0])
 
 
@@ -169,29 +169,29 @@ def test_names_that_come_twice_are_refused(form):
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = FTRLClassifier(alpha=0.0, random_state=0).fit(X, X[:, 0] > 0)
     with pytest.raises(ValueError, match="2 columns are called 'a'"):
-        exported(model, form, names=["a", "a"])
+        export_bytes(model, form, names=["a", "a"])
 
 
 def test_names_that_a_database_cannot_hold_are_refused():
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = FTRLClassifier(alpha=0.0, random_state=0).fit(X, X[:, 0] > 0)
     with pytest.raises(ValueError, match="NUL"):
-        exported(model, "sql", names=["a\0", "b"])
+        export_bytes(model, "sql", names=["a\0", "b"])
     with pytest.raises(ValueError, match="63"):
-        exported(model, "sql", names=["n" * 64, "n" * 65], dialect="postgresql")
-    assert exported(model, "sql", names=["a", "A"], dialect="postgresql")
+        export_bytes(model, "sql", names=["n" * 64, "n" * 65], dialect="postgresql")
+    assert export_bytes(model, "sql", names=["a", "A"], dialect="postgresql")
 
 
 @pytest.mark.parametrize("form", ["sql", "onnx"])
 def test_half_a_character_is_refused_or_kept(form):
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = FTRLClassifier(alpha=0.0, random_state=0).fit(X, X[:, 0] > 0)
-    told = json.loads(exported(model, "json", names=["a\ud800", "b"]))
+    told = json.loads(export_bytes(model, "json", names=["a\ud800", "b"]))
     assert told["features"][0]["name"] == "a\ud800"
     if form == "onnx":
         pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     with pytest.raises(ValueError, match="half a character"):
-        exported(model, form, names=["a\ud800", "b"], inputs="fields")
+        export_bytes(model, form, names=["a\ud800", "b"], inputs="fields")
 
 
 # --------------------------------------------------------------------------- values
@@ -212,7 +212,7 @@ def test_blanks_are_gaps_as_they_are_in_the_file(tmp_path):
         chunks = tamis.open_rows(path, schema=model.reading_)
         want = np.concatenate([model.decision_function(chunk.X) for chunk in chunks])
         rows = [line.split(",") for line in lines[1:]]
-        actual = run_query(exported(model, "sql").decode(), lines[0].split(","), rows)
+        actual = run_query(export_bytes(model, "sql").decode(), lines[0].split(","), rows)
         np.testing.assert_allclose(actual["tamis_score"], want, rtol=0, atol=1e-12)
 
 
@@ -224,10 +224,10 @@ def test_levels_that_other_files_take_for_gaps_are_levels(tmp_path):
     source = tamis.open_rows(tmp_path / "train.parquet", missing="indicator")
     tamis.train(model, source, passes=5, progress=False)
     rows = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-    actual = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
+    actual = run_query(export_bytes(model, "sql").decode(), ["city", "y"], rows)
     assert list(actual["tamis_prediction"]) == [row[1] for row in rows]
     alone = {}
-    exec(exported(model, "python"), alone)
+    exec(export_bytes(model, "python"), alone)
     assert [alone["predict"]({"city": row[0]}) for row in rows] == [row[1] for row in rows]
 
 
@@ -235,12 +235,12 @@ def test_levels_that_other_files_take_for_gaps_are_levels(tmp_path):
 def test_what_predict_refuses_as_a_number_has_no_score(value):
     model = make_pipeline(Table(missing="zero"), FTRLRegressor(random_state=0))
     model.fit({"size": [1.0, 2.0, 4.0]}, [1.0, 2.0, 4.0])
-    query = exported(model, "sql").decode()
+    query = export_bytes(model, "sql").decode()
     actual = run_query(query, ["size"], [[value], [1e30], ["2.5"]])["tamis_score"]
     assert actual[0] is None
     np.testing.assert_allclose(actual[1:], model.predict({"size": [1e30, 2.5]}))
     alone = {}
-    exec(exported(model, "python"), alone)
+    exec(export_bytes(model, "python"), alone)
     with pytest.raises(ValueError, match=r"number|float"):
         alone["predict"]({"size": value})
 
@@ -248,7 +248,7 @@ def test_what_predict_refuses_as_a_number_has_no_score(value):
 def test_labels_and_classes_of_a_refused_row_are_missing():
     X = np.random.default_rng(0).normal(size=(60, 3))
     labels = FTRLClassifier(random_state=0).fit(X, (X > 0).astype(int))
-    actual = run_query(exported(labels, "sql").decode(), ["x0", "x1", "x2"], [[None] * 3])
+    actual = run_query(export_bytes(labels, "sql").decode(), ["x0", "x1", "x2"], [[None] * 3])
     assert [actual[f"tamis_prediction_{k}"] for k in range(3)] == [(None,)] * 3
 
 
@@ -266,7 +266,7 @@ def test_markdown_runs_nothing_of_a_name():
     frame = pd.DataFrame(X, columns=RUNS)
     y = np.where(X.sum(axis=1) > 0, RUNS[0], RUNS[2])
     model = FTRLClassifier(alpha=0.0, random_state=0).fit(frame, y)
-    card = exported(model, "scorecard").decode()
+    card = export_bytes(model, "scorecard").decode()
     page = tamis.report(model, frame, y, title=RUNS[1]).to_markdown()
     for text in (card, page):
         assert "&lt;script>" in text

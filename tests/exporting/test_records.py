@@ -30,7 +30,7 @@ from sklearn.preprocessing import (
 
 import tamis
 from tamis import FTRLClassifier, SieveClassifier
-from tamis.exporting.export import exported
+from tamis.exporting.export import export_bytes
 from tamis.exporting.forms.standalone import _murmur
 from tamis.exporting.linear import extract_linear
 
@@ -40,7 +40,7 @@ RNG = np.random.default_rng(0)
 def run_python(model, **options):
     """The functions of an exported file."""
     alone = {}
-    exec(exported(model, "python", **options), alone)
+    exec(export_bytes(model, "python", **options), alone)
     return alone
 
 
@@ -88,7 +88,7 @@ def test_dates_are_read_as_they_are_written(way):
     same(model, rows_of(odd), odd)
     want = model.predict_proba(table)[:, 1]
     rows = [list(row.values()) for row in rows_of(table)]
-    actual = run_query(exported(model, "sql").decode(), list(table), rows)
+    actual = run_query(export_bytes(model, "sql").decode(), list(table), rows)
     np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_sql_says_nothing_of_what_is_no_date():
     table, y = columns_of()
     table = {"when": table["when"]}
     model = fitted(table, y, missing="zero")
-    query = exported(model, "sql").decode()
+    query = export_bytes(model, "sql").decode()
     known = ["1950-03-04 10:00:00", "1950-03-04T10:00:00Z", "1950-03-04 10:00:00+00:00", None]
     actual = run_query(query, ["when"], [[word] for word in known])["tamis_probability"]
     np.testing.assert_allclose(actual, model.predict_proba({"when": known})[:, 1], atol=1e-12)
@@ -122,14 +122,14 @@ def test_a_model_of_a_file_reads_records_of_it(tmp_path):
     asked = [dict(zip(["when", "notes", "age"], line.split(","), strict=False)) for line in lines]
     got = [alone["predict_proba"](row) for row in asked[1:]]
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
-    told = json.loads(exported(model, "json"))
+    told = json.loads(export_bytes(model, "json"))
     fields = {field["name"]: field for field in told["reading"]["fields"]}
     assert set(fields["when"]["date"]["parts"]) <= set(
         model.reading_["layout"]["columns"][0][4]["parts"]
     )
     assert fields["notes"]["text"]["norm"] == "l2"
     with pytest.raises(ValueError, match=r"\(notes\).*create_function"):
-        exported(model, "sql")
+        export_bytes(model, "sql")
 
 
 def test_a_function_of_python_serves_sqlite():
@@ -158,7 +158,7 @@ def test_decimal_commas_and_truth_are_numbers(tmp_path):
     asked = [dict(zip(["size", "flag"], line.split(";"), strict=False)) for line in lines[1:]]
     np.testing.assert_allclose([alone["predict_proba"](r) for r in asked], want, atol=1e-12)
     rows = [[k / 10, k % 2 == 0, None] for k in range(60)]
-    query = exported(model, "sql").decode()
+    query = export_bytes(model, "sql").decode()
     actual = run_query(query, ["size", "flag", "y"], rows)
     np.testing.assert_allclose(actual["tamis_probability"], want[:, 1], atol=1e-12)
     assert run_query(query, ["size", "flag"], [["1,5", 1]])["tamis_score"] == (None,)
@@ -185,7 +185,7 @@ def test_texts_go_through_all_steps(steps):
     model = make_pipeline(*steps, FTRLClassifier(1e-3, random_state=0)).fit(TEXTS, LABELS)
     asked = [*TEXTS, "", "never met", "Good good"]
     same(model, asked, asked)
-    told = json.loads(exported(model, "json"))
+    told = json.loads(export_bytes(model, "json"))
     if getattr(steps[-1], "norm", None) is None and hasattr(steps[0], "vocabulary_"):
         norm = steps[0].norm if hasattr(steps[0], "norm") else None
         assert (len(told["text"]["words"]) == len(told["features"])) == (norm is None)
@@ -199,7 +199,7 @@ def test_a_million_words_leave_as_the_few_that_were_kept():
     model = make_pipeline(vectoriser, FTRLClassifier(1e-2, random_state=0)).fit(texts, LABELS)
     same(model, texts, texts)
     assert run_python(model)["TEXTS"]["text"]["words"] == {"good": 0, "bad": 1}
-    assert len(exported(model, "python")) < 30_000
+    assert len(export_bytes(model, "python")) < 30_000
 
 
 def test_hashes_are_those_of_scikit_learn():
@@ -219,7 +219,7 @@ def test_dicts_go_by_their_keys():
     plain = [{key: row[key] for key in ("age", "city")} for row in rows]
     model = make_pipeline(DictVectorizer(), FTRLClassifier(1e-4, random_state=0)).fit(plain, y)
     actual = run_query(
-        exported(model, "sql").decode(), ["age", "city"], [list(r.values()) for r in plain]
+        export_bytes(model, "sql").decode(), ["age", "city"], [list(r.values()) for r in plain]
     )
     want = model.predict_proba(plain)[:, 1]
     np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
@@ -248,7 +248,7 @@ def test_categories_go_as_they_were_encoded(settings):
         rows += [["Paris", 1], ["Bonn", 99]]
         X = np.array(rows, dtype=object)
     same(model, [dict(zip(["x0", "x1"], row, strict=True)) for row in rows], X)
-    actual = run_query(exported(model, "sql").decode(), ["x0", "x1"], rows)
+    actual = run_query(export_bytes(model, "sql").decode(), ["x0", "x1"], rows)
     np.testing.assert_allclose(
         actual["tamis_probability"], model.predict_proba(X)[:, 1], atol=1e-12
     )
@@ -273,7 +273,7 @@ def test_scalers_are_folded_into_the_weights(scaler):
     X[:, 1] += y
     model = make_pipeline(SelectKBest(k=3), scaler, FTRLClassifier(1e-4, random_state=0)).fit(X, y)
     same(model, X.tolist(), X)
-    actual = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
+    actual = run_query(export_bytes(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
     for label in range(3):
         got = actual[f"tamis_probability_{label}"]
         np.testing.assert_allclose(got, model.predict_proba(X)[:, label], rtol=0, atol=1e-12)
@@ -303,13 +303,13 @@ def test_gaps_of_all_columns_are_filled():
     same(model, X.tolist(), X)
     same(model, [{f"x{k}": v for k, v in enumerate(row)} for row in X.tolist()], X)
     rows = [[None if v != v else v for v in row] for row in X.tolist()]
-    actual = run_query(exported(model, "sql").decode(), ["x0", "x1", "x2"], rows)
+    actual = run_query(export_bytes(model, "sql").decode(), ["x0", "x1", "x2"], rows)
     np.testing.assert_allclose(
         actual["tamis_probability"], model.predict_proba(X)[:, 1], atol=1e-12
     )
     marked = make_pipeline(SimpleImputer(add_indicator=True), FTRLClassifier(random_state=0))
     with pytest.raises(TypeError, match="a SimpleImputer cannot be exported"):
-        exported(marked.fit(X, y), "json")
+        export_bytes(marked.fit(X, y), "json")
 
 
 def test_spreads_are_those_of_the_columns_before_the_scaler():
@@ -363,18 +363,20 @@ def test_parts_of_a_frame_are_columns_of_sql():
     model = make_pipeline(parts, FTRLClassifier(1e-5, random_state=0)).fit(frame, y)
     records = frame.astype(object).where(frame.notna(), None)
     same(model, records.to_dict("records"), frame)
-    actual = run_query(exported(model, "sql").decode(), list(frame), records.to_numpy().tolist())
+    actual = run_query(
+        export_bytes(model, "sql").decode(), list(frame), records.to_numpy().tolist()
+    )
     want = model.predict_proba(frame)[:, 1]
     np.testing.assert_allclose(actual["tamis_probability"], want, rtol=0, atol=1e-12)
     twice = ColumnTransformer([("n", numbers, ["age"]), ("m", MaxAbsScaler(), ["age"])])
     whole = frame.assign(age=frame["size"])
     model = make_pipeline(twice, FTRLClassifier(0.0, random_state=0)).fit(whole, y)
     with pytest.raises(TypeError, match="the column 'age' goes into two parts"):
-        exported(model, "json")
+        export_bytes(model, "json")
     odd = ColumnTransformer([("n", QuantileTransformer(n_quantiles=5), ["age"])])
     model = make_pipeline(odd, FTRLClassifier(0.0, random_state=0)).fit(whole, y)
     with pytest.raises(TypeError, match="a QuantileTransformer"):
-        exported(model, "json")
+        export_bytes(model, "json")
 
 
 def test_what_pipelines_cannot_is_said():
@@ -382,12 +384,12 @@ def test_what_pipelines_cannot_is_said():
     y = X[:, 0] > 0
     clipped = make_pipeline(MinMaxScaler(clip=True), FTRLClassifier(random_state=0)).fit(X, y)
     with pytest.raises(TypeError, match="a MinMaxScaler cannot be exported"):
-        exported(clipped, "json")
+        export_bytes(clipped, "json")
     twice = make_pipeline(TfidfVectorizer(), TfidfTransformer(), FTRLClassifier(random_state=0))
     with pytest.raises(TypeError, match="a TfidfTransformer cannot be exported"):
-        exported(twice.fit(TEXTS, LABELS), "json")
+        export_bytes(twice.fit(TEXTS, LABELS), "json")
     own = make_pipeline(CountVectorizer(tokenizer=str.split), FTRLClassifier(random_state=0))
     with pytest.warns(UserWarning, match="token_pattern"):
         own.fit(TEXTS, LABELS)
     with pytest.raises(TypeError, match="a function of yours"):
-        exported(own, "json")
+        export_bytes(own, "json")

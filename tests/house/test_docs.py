@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 import tamis
 from tamis import terms
-from tamis.base.estimators.stream import Stream
+from tamis.base.estimators.stream import PassesModel
 from tamis.numerics.numba import TERM_METHODS
 
 pytestmark = pytest.mark.quick
@@ -26,7 +26,7 @@ MODELS = {
 ONLINE = {
     name: public_object
     for name, public_object in MODELS.items()
-    if issubclass(public_object, Stream)
+    if issubclass(public_object, PassesModel)
 }
 FUNCTIONS = {
     name: public_object

@@ -9,9 +9,9 @@ import tamis
 
 ROOT = Path(tamis.__file__).parent
 REASONS = {
-    "solvers/second_order/loop_heap.py:settle_down": "goes down a heap, one level a turn",
+    "solvers/second_order/loop_heap.py:sift_down": "goes down a heap, one level a turn",
     "methods/sparse_fourier/loop.py:draw": "a walk fills an array of fixed length",
-    "numerics/random.py:shuffled": (
+    "numerics/random.py:permuted_index": (
         "walks a cycle of a permutation that comes back to where it began"
     ),
     "methods/batch_confidence_weighted/loop_blocks.py:fill_shares": (

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
 import tamis.terms
-from tamis.base.estimators.stream import Stream
-from tamis.methods.confidence_weighted.estimator import SecondOrder
+from tamis.base.estimators.stream import PassesModel
+from tamis.methods.confidence_weighted.estimator import ConfidenceWeightedModel
 from tamis.terms import (
     L1,
     AdaGrad,
@@ -122,10 +122,10 @@ def _estimators():
 
 ESTIMATORS = list(_estimators())
 # Those under the streaming contract.
-STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, Stream)]
+STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, PassesModel)]
 # Of the first order: with penalties, growth and averages.
-MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]
-CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
+MODELS = [cls for cls in STREAMS if not issubclass(cls, ConfidenceWeightedModel)]
+CONFIDENT = [cls for cls in STREAMS if issubclass(cls, ConfidenceWeightedModel)]
 # Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size:
 # tests/methods/stabilized_sgd and tests/selection run scikit-learn's checks on it.
 SMALL = {

@@ -11,7 +11,7 @@ from registry import BLOCKS
 from scipy.optimize import brentq, minimize
 
 from tamis.solvers.path import loop as blocks
-from tamis.solvers.path.loop import Blocks
+from tamis.solvers.path.loop import CoefBlocks
 from tamis.terms import L1, GroupL2, SparseGroup
 from tamis.terms.methods import largest_step
 
@@ -175,7 +175,7 @@ def test_special_cases():
 
 
 # --------------------------------------------------------------------------- whole vectors
-STACK = Blocks(
+STACK = CoefBlocks(
     np.array([0, 1, 1, 2, 3, 4], np.uint64),
     np.array([0, 2, 5, 6], np.uint64),
     np.array([1.4, 1.7, 1.0]),
@@ -227,11 +227,11 @@ def test_copies_of_a_column_add_up():
     assert STACK.overlap == 2
     assert STACK.n_groups == 3
     cells = np.arange(6.0)
-    assert STACK.gathered(cells).tolist() == [0.0, 3.0, 3.0, 4.0, 5.0]
+    assert STACK.sum_copies(cells).tolist() == [0.0, 3.0, 3.0, 4.0, 5.0]
     columns = np.random.default_rng(3).normal(size=5)
     # The two are adjoint.
-    assert STACK.stacked(columns) @ cells == pytest.approx(columns @ STACK.gathered(cells))
-    assert STACK.gathered(np.ones((6, 2))).shape == (5, 2)
+    assert STACK.to_stacked(columns) @ cells == pytest.approx(columns @ STACK.sum_copies(cells))
+    assert STACK.sum_copies(np.ones((6, 2))).shape == (5, 2)
 
 
 def test_unpenalised_blocks_do_not_raise_the_dual_norm():

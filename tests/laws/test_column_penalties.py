@@ -220,7 +220,7 @@ def test_new_classes_have_the_weights_too(interpreted):
     grown = FTRLClassifier(grow=True, penalty_weights=WEIGHTS)
     for chunk in (slice(0, 3), slice(3, 20), slice(20, N)):
         quiet(grown.partial_fit, X[chunk], y[chunk])
-    stored = grown._engine.column_penalties
+    stored = grown._solver_state.column_penalties
     assert np.array_equal(stored[0], np.repeat(WEIGHTS[:, None], 3, axis=1))
     for signs in (SIGNS, True):
         model = quiet(FOBOSClassifier(grow=True, positive=signs).partial_fit, X[:20], y[:20])
@@ -314,7 +314,7 @@ def test_partitions_share_the_weights(cls):
     model = cls(penalty_weights=np.where(WEIGHTS == 0.0, 0.0, 1e6), positive=SIGNS, random_state=0)
     for how in ("mix", "sum") if cls is RDAClassifier else ("mix",):
         result = quiet(td.fit, model, blocks, how=how, sweeps=4)
-        stored = result._engine.column_penalties[:, :, 0]
+        stored = result._solver_state.column_penalties[:, :, 0]
         np.testing.assert_allclose(stored, [model.penalty_weights, SIGNS], rtol=1e-12)
         assert set(result.support_) <= {0, 4}
         assert len(result.support_)

@@ -20,7 +20,7 @@ from tamis.numerics import random as order
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order import loop as online
 from tamis.solvers.first_order import loop_weights as weights
-from tamis.solvers.first_order.state import Engine
+from tamis.solvers.first_order.state import FirstOrderState
 from tamis.terms import L1, Constant, Descent, Logistic
 
 X = tiny.matrix(50, 8)
@@ -39,9 +39,9 @@ def twice(monkeypatch, make, y, settings=None, **named):
 
 def assert_engines_equal(a, b):
     for name in ("state", "bias", "costs"):
-        assert np.array_equal(getattr(a._engine, name), getattr(b._engine, name)), name
+        assert np.array_equal(getattr(a._solver_state, name), getattr(b._solver_state, name)), name
     for name in ("lazy", "bias_lazy", "stats", "flags", "terms"):
-        assert getattr(a._engine, name) == getattr(b._engine, name), name
+        assert getattr(a._solver_state, name) == getattr(b._solver_state, name), name
     assert a.history_ == b.history_
     tiny.assert_same(a, b, X)
 
@@ -74,7 +74,7 @@ def test_rows_too_long_to_keep_their_weights_leave_the_same_bits(cls, outputs, m
     y = tiny.classes(50) if outputs > 1 else tiny.targets_for(cls(), X)
     make = lambda: cls(random_state=1, max_iter=3, tol=None)  # noqa: E731
     a, b = twice(monkeypatch, make, y, {"ROOM": 2})
-    assert np.array_equal(a._engine.state, b._engine.state)
+    assert np.array_equal(a._solver_state.state, b._solver_state.state)
     assert a.coef_.any()
 
 
@@ -114,7 +114,7 @@ def test_inspection_counts_what_is_wrong():
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 17, 64, 1000])
 def test_the_shuffle_is_a_permutation_that_depends_on_the_key(n):
-    shuffled = order.shuffled.py_func
+    shuffled = order.permuted_index.py_func
     with np.errstate(over="ignore"):
         source = plain(shuffled)
         images = [
@@ -125,14 +125,16 @@ def test_the_shuffle_is_a_permutation_that_depends_on_the_key(n):
         assert sorted(image) == list(range(n))
     if n > 4:
         assert images[0] != images[1] != images[2]
-    compiled = [int(order.shuffled(np.uint64(i), np.uint64(n), np.uint64(3))) for i in range(n)]
+    compiled = [
+        int(order.permuted_index(np.uint64(i), np.uint64(n), np.uint64(3))) for i in range(n)
+    ]
     assert compiled == images[1]
 
 
 def test_first_places_of_the_shuffle_are_even():
     """Which row comes first is spread evenly: 1600 keys, 16 rows, each about 100 times."""
     with np.errstate(over="ignore"):
-        source = plain(order.shuffled.py_func)
+        source = plain(order.permuted_index.py_func)
         first = [
             int(source(np.uint64(0), np.uint64(16), np.uint64(2 * key + 1))) for key in range(1600)
         ]
@@ -142,7 +144,9 @@ def test_first_places_of_the_shuffle_are_even():
 
 
 def test_listing_weights_stops_at_the_room_it_has():
-    engine = Engine((Logistic(), L1(0.001), Descent(), Constant(0.5)), (1.0, 0.0, 0.0), 8, 1)
+    engine = FirstOrderState(
+        (Logistic(), L1(0.001), Descent(), Constant(0.5)), (1.0, 0.0, 0.0), 8, 1
+    )
     engine.learn(tiny.trusted(X), EncodedTargets(tiny.signs(X)[:, None]), np.zeros(0))
     cells, found = np.empty(2, dtype=np.uint64), np.empty(2)
     total = weights.list_weights(

@@ -15,7 +15,7 @@ from registry import ESTIMATORS, small
 from sklearn.base import is_classifier
 from tiny import quiet
 
-from tamis.exporting.export import exported
+from tamis.exporting.export import export_bytes
 
 N, P = 40, 7
 X = tiny.matrix(N, P)
@@ -98,7 +98,7 @@ def test_rows_alone_and_together_are_explained_alike(cls):
 def test_python_says_the_same(cls, multi_output):
     model = fitted(cls, multi_output)
     alone = {}
-    exec(exported(model, "python"), alone)
+    exec(export_bytes(model, "python"), alone)
     predict_row = alone["predict_proba" if hasattr(model, "predict_proba") else "score"]
     by_position = [np.ravel(predict_row(row)) for row in X.tolist()]
     by_name = [
@@ -114,7 +114,7 @@ def test_python_says_the_same(cls, multi_output):
 @pytest.mark.parametrize("cls", LINEAR)
 def test_json_says_the_same(cls, multi_output):
     model = fitted(cls, multi_output)
-    document = json.loads(exported(model, "json"))
+    document = json.loads(export_bytes(model, "json"))
     columns = [feature["column"] for feature in document["features"]]
     weights = np.array([feature["weights"] for feature in document["features"]])
     scores = (
@@ -140,7 +140,7 @@ def test_json_says_the_same(cls, multi_output):
 @pytest.mark.parametrize("cls", LINEAR)
 def test_sql_says_the_same(cls, multi_output):
     model = fitted(cls, multi_output)
-    query = exported(model, "sql").decode()
+    query = export_bytes(model, "sql").decode()
     result = run_query(query, [f"x{k}" for k in range(P)], X.tolist())
     expected = answers_of(model)
     prefix = "tamis_probability" if hasattr(model, "predict_proba") else "tamis_score"

@@ -23,7 +23,7 @@ from tamis import (
     SOFSClassifier,
     Table,
 )
-from tamis.base.validation import take_matrix
+from tamis.base.validation import validate_matrix
 from tamis.numerics.csr import has_duplicates
 
 N = 30
@@ -184,7 +184,7 @@ def test_compiled_recipes_on_every_type_of_numbers(form, cls):
 )
 def test_trusted_rows_are_canonical(interpreted, form):
     """What reaches the loops: sorted, without duplicates and zeros, unsigned, read-only."""
-    rows = take_matrix(FOBOSClassifier(), FORMS[form](X), reset=True)
+    rows = validate_matrix(FOBOSClassifier(), FORMS[form](X), reset=True)
     wanted = sp.csr_array(X)
     assert np.array_equal(rows.data[: wanted.nnz], wanted.data)
     assert np.array_equal(rows.indices[: wanted.nnz], wanted.indices)
@@ -206,10 +206,10 @@ def test_the_order_of_a_rows_columns_is_a_matter_of_rounding(cls):
 
 def test_rows_of_any_order_are_taken_as_they_are_but_for_duplicates(interpreted):
     container = unsorted(X)
-    rows = take_matrix(FOBOSClassifier(), container, reset=True, ordered=False)
+    rows = validate_matrix(FOBOSClassifier(), container, reset=True, ordered=False)
     assert np.shares_memory(rows.data, container.data)
     assert np.array_equal(rows.indices, container.indices)
-    rows = take_matrix(FOBOSClassifier(), duplicated(X), reset=True, ordered=False)
+    rows = validate_matrix(FOBOSClassifier(), duplicated(X), reset=True, ordered=False)
     assert np.array_equal(rows.indices, sp.csr_array(X).indices)
     assert np.array_equal(rows.data, sp.csr_array(X).data)
 
@@ -292,7 +292,7 @@ def test_rows_without_a_number_are_learnt(cls):
 
 def test_columns_that_occur(interpreted):
     container = unsorted(X)
-    rows = take_matrix(FOBOSClassifier(), container, reset=True, ordered=False)
+    rows = validate_matrix(FOBOSClassifier(), container, reset=True, ordered=False)
     for some, of in ((rows, container), (rows.row_slice(3, 5), container[3:5])):
         columns, packed = some.packed_columns()
         assert columns.tolist() == np.unique(of.indices).tolist()

@@ -13,9 +13,9 @@ import pytest
 import tiny
 from registry import LOSSES, PENALTIES, RULES, STEPS
 
-from tamis.base.model_parts import compose
+from tamis.base.model_terms import combine_terms
 from tamis.numerics.targets import EncodedTargets
-from tamis.solvers.first_order.state import Engine
+from tamis.solvers.first_order.state import FirstOrderState
 from tamis.terms import (
     L1,
     Averaged,
@@ -59,7 +59,7 @@ def rows(kind="usual"):
 def is_valid(loss, penalty, rule, step, average):
     try:
         model = SimpleNamespace(average=average, fit_intercept=True)
-        compose(model, loss, penalty, rule, step, auto_eta=False, auto_alpha=False)
+        combine_terms(model, loss, penalty, rule, step, auto_eta=False, auto_alpha=False)
     except ValueError:
         return False
     return True
@@ -80,7 +80,7 @@ def lazy(
     columns=None,
 ):
     rule = rule if columns is None else ByColumn(rule)
-    engine = Engine(
+    engine = FirstOrderState(
         (loss, penalty, Averaged(rule) if average else rule, step),
         flags,
         X.shape[1],
@@ -271,7 +271,7 @@ def test_offsets(interpreted, rule, loss):
     offset = np.linspace(-2.0, 3.0, 24)
     terms = (loss, L1(0.05), rule, InverseSqrt(0.3, 5.0), (1.0, 1.0, 1.0), False)
     for y in (targets, targets[:, :1]):
-        engine = Engine(terms[:4], terms[4], X.shape[1], y.shape[1])
+        engine = FirstOrderState(terms[:4], terms[4], X.shape[1], y.shape[1])
         coded = EncodedTargets(np.ascontiguousarray(y), offset=offset)
         engine.learn(tiny.trusted(X), coded, weights)
         wanted = eager.learn(X, y, weights, *terms, offset=offset)
@@ -279,7 +279,7 @@ def test_offsets(interpreted, rule, loss):
 
 
 def test_no_step_before_the_first_row(interpreted):
-    engine = Engine(
+    engine = FirstOrderState(
         (Logistic(), L1(0.1), Averaged(Descent()), Constant(0.1)), (1.0, 1.0, 1.0), 3, 1
     )
     engine.learn(tiny.trusted(np.zeros((2, 3))), EncodedTargets(np.ones((2, 1))), np.zeros(2))

@@ -23,7 +23,13 @@ from tamis import (
     compare,
     groups_by_correlation,
 )
-from tamis.base.validation import LARGEST, SMALLEST, take_blocks, take_columns, take_matrix
+from tamis.base.validation import (
+    MAX_MAGNITUDE,
+    MIN_MAGNITUDE,
+    validate_array,
+    validate_columns,
+    validate_matrix,
+)
 
 N = 30
 X = tiny.matrix(N, 6)
@@ -34,7 +40,7 @@ FORMS = {
     "csr": sp.csr_array,
     "csc": sp.csc_array,
 }
-TAKES = {"matrix": take_matrix, "blocks": take_blocks, "columns": take_columns}
+TAKES = {"matrix": validate_matrix, "blocks": validate_array, "columns": validate_columns}
 TAKERS = pytest.mark.parametrize("take", TAKES)
 CONTAINERS = pytest.mark.parametrize("form", FORMS)
 PREDICTORS = [cls for cls in ESTIMATORS if hasattr(cls, "predict")]
@@ -52,7 +58,7 @@ def with_cell(value, at=(7, 2)):
 
 def as_dense(rows):
     """Whatever the border hands on, as a dense array."""
-    rows = rows.scipy() if hasattr(rows, "scipy") else rows
+    rows = rows.to_scipy() if hasattr(rows, "to_scipy") else rows
     return rows.toarray() if sp.issparse(rows) else rows
 
 
@@ -82,7 +88,7 @@ def test_a_number_too_small_counts_as_zero(form, take, value):
 @CONTAINERS
 @TAKERS
 def test_the_limits_themselves_are_let_through(form, take):
-    for value in (LARGEST, -LARGEST, SMALLEST, -SMALLEST):
+    for value in (MAX_MAGNITUDE, -MAX_MAGNITUDE, MIN_MAGNITUDE, -MIN_MAGNITUDE):
         table = as_dense(TAKES[take](FOBOSClassifier(), FORMS[form](with_cell(value)), reset=True))
         assert np.array_equal(table, with_cell(value))
 
@@ -107,7 +113,7 @@ def test_float32_is_let_through_as_far_as_it_reaches_and_its_negative_zeros_are_
     user_rows = form(np.where(table == 0.0, np.float32(1.0), table))
     stored = user_rows.data if sp.issparse(user_rows) else user_rows
     stored[stored == 1.0] = -0.0
-    rows = take_matrix(FOBOSClassifier(), user_rows, reset=True)
+    rows = validate_matrix(FOBOSClassifier(), user_rows, reset=True)
     assert np.array_equal(as_dense(rows), table)
     assert rows.data.all()
 
@@ -118,9 +124,9 @@ def test_duplicates_are_summed_before_they_are_looked_at():
         shape=(2, 2),
     )
     with pytest.raises(ValueError, match=r"X holds 1.2e\+50 in row 0, column 1"):
-        take_matrix(FOBOSClassifier(), rows, reset=True)
+        validate_matrix(FOBOSClassifier(), rows, reset=True)
     rows.data[:2] = 1.0, -0.5
-    assert as_dense(take_matrix(FOBOSClassifier(), rows, reset=True)).tolist() == [
+    assert as_dense(validate_matrix(FOBOSClassifier(), rows, reset=True)).tolist() == [
         [0.0, 0.5],
         [1.2e-50, 0.0],
     ]

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from tiny import quiet
 
 import tamis
-from tamis.base.estimators.stream import LinearStream
+from tamis.base.estimators.stream import OnlineLinearModel
 
 N, P = 40, 7
 X = tiny.matrix(N, P)
@@ -22,7 +22,7 @@ W = tiny.weights(N)
 SERVED = [
     cls
     for cls in ESTIMATORS
-    if issubclass(cls, LinearStream) and cls._lives and hasattr(cls, "partial_fit")
+    if issubclass(cls, OnlineLinearModel) and cls._supports_live and hasattr(cls, "partial_fit")
 ]
 SEED = {"random_state": 0}
 

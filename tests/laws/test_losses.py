@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from registry import LOSSES
 
-from tamis.base.model_parts import is_smooth
+from tamis.base.model_terms import is_smooth
 from tamis.terms.learning_rates import LEARNING_RATES
 from tamis.terms.methods import depends_on_row, gradient_and_log_terms, gradient_at_zero
 

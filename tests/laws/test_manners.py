@@ -12,7 +12,7 @@ from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STE
 
 import tamis.terms
 from tamis import FTRLRegressor, GroupLassoRegressor, OnlineRegressor
-from tamis.base.parameters import take_term
+from tamis.base.parameters import resolve_term
 from tamis.numerics import code_digests
 from tamis.numerics import numba as _jit
 from tamis.numerics.code_digests import as_floats
@@ -90,7 +90,7 @@ def test_terms_of_two_types_differ_though_their_numbers_agree():
 
 
 def test_hinge_of_an_integer_is_the_same_term_and_the_same_type_of_numbers():
-    term = take_term("loss", Hinge(1), NAMED_LOSSES, ("value", "gradient", "hessian_bound"))
+    term = resolve_term("loss", Hinge(1), NAMED_LOSSES, ("value", "gradient", "hessian_bound"))
     assert term == Hinge(1.0)
     assert hash(Hinge(1)) == hash(Hinge(1.0))
     assert [type(v) for v in term] == [float]
@@ -102,7 +102,7 @@ def test_hinge_of_an_integer_is_the_same_term_and_the_same_type_of_numbers():
 def test_names_give_the_terms_and_log_loss_is_logistic():
     methods = ("value", "gradient", "hessian_bound")
     for name, term in NAMED_LOSSES.items():
-        assert take_term("loss", name, NAMED_LOSSES, methods) is term
+        assert resolve_term("loss", name, NAMED_LOSSES, methods) is term
     assert NAMED_LOSSES["log_loss"] == NAMED_LOSSES["logistic"] == Logistic()
 
 
@@ -111,17 +111,17 @@ def test_what_is_no_term_is_refused_with_a_sentence(user_value):
     with pytest.raises(
         (TypeError, ValueError), match=rf"'loss' parameter .*'hinge'.*{re.escape(repr(user_value))}"
     ):
-        take_term("loss", user_value, NAMED_LOSSES, ("value",))
+        resolve_term("loss", user_value, NAMED_LOSSES, ("value",))
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"must be one of .*'hinge'.*Got 'hinges'"):
-        take_term("loss", "hinges", NAMED_LOSSES, ("value",))
+        resolve_term("loss", "hinges", NAMED_LOSSES, ("value",))
 
 
 def test_a_term_that_lacks_methods_is_refused_with_their_names():
     with pytest.raises((TypeError, ValueError), match="lacks the methods value, gradient"):
-        take_term("loss", Constant(0.1), NAMED_LOSSES, ("value", "gradient", "hessian_bound"))
+        resolve_term("loss", Constant(0.1), NAMED_LOSSES, ("value", "gradient", "hessian_bound"))
 
 
 # --------------------------------------------------------------------------- numbers of terms
@@ -153,7 +153,7 @@ def with_field(cls, field, value):
 
 @pytest.mark.parametrize("term", TERMS, ids=repr)
 def test_terms_of_the_registry_are_taken(term):
-    assert take_term("x", term, {}, ()) == term
+    assert resolve_term("x", term, {}, ()) == term
 
 
 @pytest.mark.parametrize(("cls", "field", "rules"), FIELDS)
@@ -163,7 +163,7 @@ def test_every_number_outside_its_rule_is_refused_by_name(cls, field, rules):
         term = with_field(cls, field, value)
         for user_value in (term, Averaged(term)):
             with pytest.raises(ValueError, match=rf"'x' .*{cls.__qualname__}\(") as refused:
-                take_term("x", user_value, {}, ())
+                resolve_term("x", user_value, {}, ())
             assert f"{field} must be {'one of' if isinstance(rules[0], tuple) else rules[0]}" in (
                 str(refused.value)
             )
@@ -194,9 +194,9 @@ def test_a_users_term_says_its_own_rules():
         power: Annotated[float, "> 1", "<= 2"] = 2.0
         free: Annotated[float, "any number"] = 0.0
 
-    assert take_term("x", Power(1.5, -9), {}, ()) == Power(1.5, -9.0)
+    assert resolve_term("x", Power(1.5, -9), {}, ()) == Power(1.5, -9.0)
     with pytest.raises(ValueError, match=r"Power.* power must be > 1 and <= 2\. Got 1 "):
-        take_term("x", Power(1), {}, ())
+        resolve_term("x", Power(1), {}, ())
 
 
 # --------------------------------------------------------------------------- digests

@@ -18,7 +18,7 @@ from two_threads import FEW, targets
 
 from tamis import FOBOSClassifier, SieveClassifier, save, train
 from tamis.base.estimators.estimator import Estimator
-from tamis.system.threads import _turns
+from tamis.system.threads import _busy_models
 
 TRAINING = ("fit", "fit_rows", "partial_fit", "refine", "fit_transform", "fit_predict")
 SENTENCE = "another thread is training or saving this same {}"
@@ -73,7 +73,7 @@ def test_a_second_thread_that_trains_is_refused_and_the_first_one_ends_well(cls)
                 ):
                     getattr(model, name)(*(() if name == "refine" else (FEW, y)))
     assert training.after is training.model
-    assert not _turns
+    assert not _busy_models
     quiet(model.fit, FEW, y)
 
 
@@ -114,7 +114,7 @@ def test_a_turn_ends_with_an_error_too():
     model = FOBOSClassifier(max_iter=1, tol=None)
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(FEW, [0, 1])
-    assert not _turns
+    assert not _busy_models
     with TrainingInThread(model):
         pass
     assert model.t_ == len(FEW)

@@ -93,9 +93,9 @@ def test_a_whole_chunk_of_weight_0_is_nothing(interpreted):
     y = targets(FOBOSClassifier(), False)
     model = quiet(FOBOSClassifier().partial_fit, X, y, classes=[0, 1])
     again = quiet(FOBOSClassifier().partial_fit, X[:20], y[:20], classes=[0, 1])
-    before = (again._engine.lazy, again._engine.stats)
+    before = (again._solver_state.lazy, again._solver_state.stats)
     quiet(again.partial_fit, X[20:], y[20:], sample_weight=np.zeros(20))
-    assert (again._engine.lazy, again._engine.stats) == before
+    assert (again._solver_state.lazy, again._solver_state.stats) == before
     quiet(again.partial_fit, X[20:], y[20:])
     tiny.assert_same(model, again, X)
 

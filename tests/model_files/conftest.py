@@ -14,14 +14,14 @@ from sklearn.base import BaseEstimator
 
 import tamis
 from tamis.model_files import container, save
-from tamis.system.schema import PARTS, anything, count
+from tamis.system.schema import NESTED_CLASSES, any_value, count
 from tamis.terms.losses import Hinge
 
 
 class Toy(BaseEstimator):
     """A model whose attributes are whatever a test wants."""
 
-    _contents: ClassVar[dict] = {...: anything()}
+    _contents: ClassVar[dict] = {...: any_value()}
 
     def __init__(self, alpha=1e-4, loss="hinge", inner=None):
         self.alpha = alpha
@@ -44,7 +44,7 @@ class Demanding(BaseEstimator):
 class Wheel:
     """A part of a model."""
 
-    _contents: ClassVar[dict] = {"spokes": count(), ...: anything()}
+    _contents: ClassVar[dict] = {"spokes": count(), ...: any_value()}
 
     def __init__(self, **attributes):
         vars(self).update(attributes)
@@ -71,7 +71,7 @@ def homes(monkeypatch):
     )
     monkeypatch.setattr(tamis, "_HOMES", names)
     monkeypatch.setattr(tamis, "__version__", "1.2.3")
-    monkeypatch.setitem(PARTS, "Wheel", Wheel)
+    monkeypatch.setitem(NESTED_CLASSES, "Wheel", Wheel)
     return names
 
 

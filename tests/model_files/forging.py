@@ -240,9 +240,9 @@ def forged(header: dict, arrays: list, random) -> str:
     elif way == "drop" and isinstance(holder, dict) and "type" not in holder:
         del holder[key]
     elif way == "extra" and isinstance(holder, dict):
-        holder[str(random.choice(["new_", "coef_", "_engine", "_lines", "classes_"]))] = (
-            unusual_value(random, candidates)
-        )
+        holder[
+            str(random.choice(["new_", "coef_", "_solver_state", "_sigmoid_params", "classes_"]))
+        ] = unusual_value(random, candidates)
     elif way == "swap":
         alike = [(h, k) for h, k, _ in candidates if h is holder and k != key]
         if alike:

@@ -11,7 +11,7 @@ from model_files.specimens import as_frame, data, estimators, rows_for, specimen
 
 import tamis
 from tamis.model_files import ModelFileError, classes
-from tamis.system.schema import PARTS, contents_of, part
+from tamis.system.schema import NESTED_CLASSES, declared_contents, nested_object
 
 ESTIMATORS = estimators()
 
@@ -21,10 +21,12 @@ def homes():
     """The public names of tamis themselves, not the toys of the other tests."""
 
 
-@pytest.mark.parametrize("cls", [*ESTIMATORS, *PARTS.values()], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls", [*ESTIMATORS, *NESTED_CLASSES.values()], ids=lambda cls: cls.__name__
+)
 def test_every_saved_class_declares_its_contents(cls):
     assert any("_contents" in vars(base) for base in cls.__mro__)
-    assert ... not in contents_of(cls)
+    assert ... not in declared_contents(cls)
     assert not any(hasattr(base, "_check_loaded") for base in cls.__mro__)
 
 
@@ -35,7 +37,7 @@ def test_every_fitted_model_holds_what_is_declared(cls, tmp_path):
     """
     met, fits = set(), 0
     for (way, _), model in specimens(cls).items():
-        known, parameters = contents_of(cls), classes.parameters(cls)
+        known, parameters = declared_contents(cls), classes.parameters(cls)
         held = {name for name in vars(model) if name not in parameters}
         assert held <= set(known), way
         met |= held
@@ -44,7 +46,9 @@ def test_every_fitted_model_holds_what_is_declared(cls, tmp_path):
         tamis.save(tamis.load(tmp_path / "one"), tmp_path / "two")
         assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes(), way
     assert fits >= 3
-    unmet = set(contents_of(cls)) - met - {"train_history_", "reading_", "_sklearn_output_config"}
+    unmet = (
+        set(declared_contents(cls)) - met - {"train_history_", "reading_", "_sklearn_output_config"}
+    )
     assert not unmet
 
 
@@ -59,7 +63,7 @@ def test_a_file_names_classes_and_no_module(cls, tmp_path):
 
 def test_two_parts_of_one_name_are_refused():
     with pytest.raises(TypeError, match="two parts of models are called Engine"):
-        part(type("Engine", (), {}))
+        nested_object(type("Engine", (), {}))
 
 
 def test_attributes_of_training_and_of_scikit_learn_are_saved(tmp_path):
@@ -184,7 +188,7 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
     for change in ("state", "n_features_in_"):
         header, arrays = open_file(tmp_path / "m")
         if change == "state":
-            at = part_of(header, "_engine")["state"]["block"]
+            at = part_of(header, "_solver_state")["state"]["block"]
             arrays[at] = (
                 {"length": 0, "dtype": "<f8", "shape": [1, 2_000_000_000], "width": 1, "rows": 0},
                 b"",
@@ -195,7 +199,9 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(np, "zeros", lambda *_: pytest.fail("memory was taken"))
             patch.setattr(np, "empty", lambda *_: pytest.fail("memory was taken"))
-            with pytest.raises(ModelFileError, match=r"FOBOSClassifier\._engine\.state, axis 1 "):
+            with pytest.raises(
+                ModelFileError, match=r"FOBOSClassifier\._solver_state\.state, axis 1 "
+            ):
                 tamis.load(tmp_path / "forged")
 
 
@@ -229,7 +235,7 @@ def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch)
                     tamis.load(tmp_path / "m2")
 
 
-@pytest.mark.parametrize("name", ["_engine", "_targets", "history_"])
+@pytest.mark.parametrize("name", ["_solver_state", "_targets", "history_"])
 def test_what_a_fitted_model_lacks_is_named(name, tmp_path):
     tamis.save(tamis.FOBOSClassifier().fit(data()["X"], data()["two"]), tmp_path / "m")
     header, arrays = open_file(tmp_path / "m")

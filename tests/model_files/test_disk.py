@@ -26,7 +26,7 @@ from tamis import (
 from tamis.model_files import load, save
 from tamis.model_files.blocks import Block
 from tamis.system import files as _disk
-from tamis.system.files import replacing
+from tamis.system.files import atomic_writer
 from tamis.terms.losses import Hinge
 
 
@@ -151,7 +151,7 @@ def test_the_rights_of_a_file_that_is_replaced_are_kept(toy, tmp_path):
     for mode in (0o600, 0o664, 0o444):
         file_path.touch()
         file_path.chmod(mode)
-        with replacing(file_path) as file:
+        with atomic_writer(file_path) as file:
             assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == mode  # before there is content
             file.write(b"new")
         assert stat.S_IMODE(file_path.stat().st_mode) == mode
@@ -174,7 +174,7 @@ def test_what_is_no_regular_file_is_written_into(tmp_path):
     with open(tmp_path / "log", "wb") as log:
         log.write(b"before ")
         log.flush()
-        with replacing(f"/dev/fd/{log.fileno()}") as file:
+        with atomic_writer(f"/dev/fd/{log.fileno()}") as file:
             file.write(b"after")
     assert (tmp_path / "log").read_bytes() == b"before after"
     assert sorted(os.listdir(tmp_path)) == ["link", "log", "pipe"]

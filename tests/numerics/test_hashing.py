@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tamis.base.validation import _from_csr
+from tamis.base.validation import csr_from_matrix
 from tamis.numerics.hashing import (
     GOLDEN,
     count_duplicates,
@@ -55,7 +55,7 @@ def test_all_forms_of_rows_have_one_hash(X):
         csr,
         csr.tocsc(),
         sp.csr_array(X.astype(np.float32)),
-        _from_csr(csr),
+        csr_from_matrix(csr),
         np.asfortranarray(X),
     ):
         assert np.array_equal(row_hashes(form), expected)

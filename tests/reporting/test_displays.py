@@ -30,7 +30,7 @@ from tamis import (
 )
 from tamis.reporting.displays.base import Display
 from tamis.reporting.page import plot_data
-from tamis.selection.agreement import agreements
+from tamis.selection.agreement import pairwise_agreement
 
 ALL = [getattr(tamis, name) for name in tamis.__all__ if name.endswith("Display")]
 DISPLAYS = [
@@ -304,12 +304,12 @@ def test_the_matrix_of_agreement(record):
     np.testing.assert_allclose(matrix.diagonal(), 1.0)
     first, second = np.triu_indices(4, 1)
     assert matrix[first, second].mean() == pytest.approx(selection_kappa(RUNS, 20))
-    overlaps = agreements(RUNS, 20, "jaccard")
+    overlaps = pairwise_agreement(RUNS, 20, "jaccard")
     assert overlaps[0, 1] == 0.5
     assert overlaps[first, second].mean() == pytest.approx(
         selection_stability(RUNS, 20, measure="jaccard").value
     )
-    assert agreements([[], [], [3]], 20).tolist() == [
+    assert pairwise_agreement([[], [], [3]], 20).tolist() == [
         [1.0, 1.0, 0.0],
         [1.0, 1.0, 0.0],
         [0.0, 0.0, 1.0],

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from tamis import FOBOSClassifier, selection_kappa
-from tamis.selection.supports import indicator_matrix, kept_by
+from tamis.selection.supports import indicator_matrix, selected_features
 
 MASKS = np.array([[1, 0, 1, 0, 0, 1], [1, 1, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0]], dtype=bool)
 WEIGHTS = MASKS * np.array([-0.5, 2.0, 3.0, 1.0, 1.0, -4.0])
@@ -67,12 +67,12 @@ def test_fitted_models():
         (chosen, np.flatnonzero(chosen.get_support())),
         (machine, np.arange(6)),
     ]:
-        assert np.array_equal(kept_by(model)[0], expected), model
-    assert kept_by(lasso)[1] == pytest.approx(np.abs(lasso.coef_[[1]]))
-    assert kept_by(chosen)[1] is None
+        assert np.array_equal(selected_features(model)[0], expected), model
+    assert selected_features(lasso)[1] == pytest.approx(np.abs(lasso.coef_[[1]]))
+    assert selected_features(chosen)[1] is None
     assert selection_kappa([lasso, piped]) == 1.0
     with pytest.raises(TypeError, match="StandardScaler does not say"):
-        kept_by(StandardScaler().fit(X))
+        selected_features(StandardScaler().fit(X))
 
 
 def test_pipelines_speak_of_the_columns_that_came_in():
@@ -81,13 +81,13 @@ def test_pipelines_speak_of_the_columns_that_came_in():
     y = (X[:, 4] + X[:, 7] > 0).astype(int)
     first = SelectKBest(k=3).fit(X, y)
     through = make_pipeline(SelectKBest(k=3), StandardScaler(), Lasso(0.1)).fit(X, y)
-    assert set(kept_by(through)[0]) == {4, 7}
+    assert set(selected_features(through)[0]) == {4, 7}
     twice = make_pipeline(SelectKBest(k=5), SelectKBest(k=2), Lasso(1e-6)).fit(X, y)
-    assert set(kept_by(twice)[0]) == {4, 7}
+    assert set(selected_features(twice)[0]) == {4, 7}
     silent = make_pipeline(SelectKBest(k=3), KNeighborsClassifier()).fit(X, y)
-    assert np.array_equal(kept_by(silent)[0], first.get_support(indices=True))
+    assert np.array_equal(selected_features(silent)[0], first.get_support(indices=True))
     with pytest.raises(TypeError, match="KNeighborsClassifier does not say"):
-        kept_by(make_pipeline(StandardScaler(), KNeighborsClassifier()).fit(X, y))
+        selected_features(make_pipeline(StandardScaler(), KNeighborsClassifier()).fit(X, y))
 
 
 @pytest.mark.parametrize(

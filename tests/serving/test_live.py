@@ -76,7 +76,7 @@ def test_a_row_needs_values_and_a_target():
     service.learn([1], [1.0], y=1, weight=2.0)
     service.learn({1: 1.0}, 1, 2.0)
     service.learn({1: 1.0}, y=1, weight=2.0)
-    assert service.model._engine.weight == 6.0
+    assert service.model._solver_state.weight == 6.0
 
 
 def test_nothing_learnt_yet():
@@ -222,7 +222,7 @@ def test_threads_lose_no_row():
     for thread in threads:
         thread.join()
     assert service.model.t_ == 4 * N
-    assert service.model._engine.weight == 4 * N
+    assert service.model._solver_state.weight == 4 * N
 
 
 def test_divergence_is_an_error():

@@ -7,7 +7,7 @@ import pytest
 
 from tamis.solvers.path.inner.models import DenseModel, block_arrays
 from tamis.solvers.path.inner.quadratic import solve_quadratic
-from tamis.solvers.path.loop import Blocks, distance_blocks, value_blocks
+from tamis.solvers.path.loop import CoefBlocks, distance_blocks, value_blocks
 from tamis.terms.group_penalties import GroupL2, SparseGroup
 
 SIZES = (1, 3, 4, 6, 9)  # columns are taken four at a time
@@ -24,7 +24,7 @@ def make_problem(shared_scale: float, centred: bool):
     means = columns.mean(axis=1) if centred else np.zeros(len(column_block))
     residuals = -(target - target.mean()) if centred else -target
     starts = np.concatenate([[0], np.cumsum(SIZES)]).astype(np.uint64)
-    blocks = Blocks(
+    blocks = CoefBlocks(
         np.arange(len(column_block), dtype=np.uint64),
         starts,
         np.sqrt(SIZES),
@@ -74,7 +74,7 @@ def test_a_constant_column_stays_out():
     rng = np.random.default_rng(0)
     columns = np.stack([np.full(ROWS, 3.0), rng.normal(size=ROWS)])
     at, ones = np.arange(2), np.ones(2)
-    blocks = Blocks(at.astype(np.uint64), np.arange(3, dtype=np.uint64), ones, 0 * ones, 2)
+    blocks = CoefBlocks(at.astype(np.uint64), np.arange(3, dtype=np.uint64), ones, 0 * ones, 2)
     model = DenseModel(columns, at, columns.mean(axis=1), 1.0 / ROWS, -columns[1], blocks)
     w = np.zeros((2, 1))
     model.sweep(w, np.arange(2, dtype=np.uint64), GroupL2(0.1, 0.0), 3)

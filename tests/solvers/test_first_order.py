@@ -16,7 +16,7 @@ ROWS = sp.random_array((400, 30), density=0.4, format="csr", rng=RANDOM)
 def test_threads_with_a_share_of_the_outputs_each_leave_the_same_bits(cls, average, monkeypatch):
     calls = []
     monkeypatch.setattr(
-        state.Engine,
+        state.FirstOrderState,
         "_learn_span_on_threads",
         lambda self, *args, learn=state.Engine._learn_span_on_threads: (
             calls.append(1),
@@ -39,7 +39,7 @@ def test_threads_with_a_share_of_the_outputs_each_leave_the_same_bits(cls, avera
 
 
 def test_few_outputs_stay_on_one_thread(monkeypatch):
-    monkeypatch.delattr(state.Engine, "_learn_span_on_threads")
+    monkeypatch.delattr(state.FirstOrderState, "_learn_span_on_threads")
     y = RANDOM.integers(0, 20, 400)
     FTRLClassifier(n_jobs=2, max_iter=1, tol=None).fit(ROWS, y)
 
@@ -62,7 +62,7 @@ def test_the_running_loss_is_the_sum_of_the_losses_of_the_rows(monkeypatch):
                 classes=[0, 1],
                 sample_weight=None if weights is None else [weight],
             )
-        assert model._engine.loss == pytest.approx(total, rel=1e-12)
+        assert model._solver_state.loss == pytest.approx(total, rel=1e-12)
 
 
 def test_a_full_product_becomes_a_sum():
@@ -75,7 +75,7 @@ def test_a_full_product_becomes_a_sum():
 
 def test_running_losses_with_a_factor_below_1_are_refused():
     model = OnlineClassifier(penalty=None).fit(ROWS, RANDOM.integers(0, 2, 400))
-    engine = model._engine
+    engine = model._solver_state
     engine.costs[1] = 0.5
     with pytest.raises(ValueError, match="factor below 1"):
         engine._restored()

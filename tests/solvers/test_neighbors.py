@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tamis.solvers.neighbors import Search
+from tamis.solvers.neighbors import NeighborSearch
 
 
 def test_distances_beyond_all_numbers_are_refused():
     points = np.array([[0.0], [1e300], [-1e300]])
     with pytest.raises(ValueError, match="Scale the columns"):
-        Search(points, np.arange(3)).nearest(np.arange(3), 2)
+        NeighborSearch(points, np.arange(3)).nearest(np.arange(3), 2)

@@ -9,7 +9,7 @@ from sklearn.svm import SVC, SVR
 from solvers import cone
 
 from tamis.solvers.svm_dual import dual as svm
-from tamis.solvers.svm_dual.dual import feasible, solve_svm
+from tamis.solvers.svm_dual.dual import make_feasible, solve_svm
 
 pytestmark = pytest.mark.delicate
 
@@ -286,9 +286,9 @@ def test_a_warm_start_at_the_solution_takes_no_step():
 
 def test_starts_are_mended():
     signs, caps = np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, 2.0, 1.0, 0.0])
-    mended = feasible([5.0, 1.0, 1.0, 7.0], signs, caps)
+    mended = make_feasible([5.0, 1.0, 1.0, 7.0], signs, caps)
     assert mended == pytest.approx([0.5, 0.5, 1.0, 0.0])
-    assert feasible([0.0, 0.0, 1.0, 0.0], signs, caps) == pytest.approx(np.zeros(4))
+    assert make_feasible([0.0, 0.0, 1.0, 0.0], signs, caps) == pytest.approx(np.zeros(4))
 
 
 @pytest.mark.parametrize("signs", [SIGNS, np.ones(N)], ids=["no caps", "one side"])

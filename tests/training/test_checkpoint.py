@@ -21,9 +21,9 @@ from tamis import (
 )
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
-from tamis.training.checkpoint import NAME, CheckpointError
+from tamis.training.checkpoint import RECORD_NAME, CheckpointError
 from tamis.training.record import checksum
-from tamis.training.walk import Walk
+from tamis.training.trainer import Trainer
 
 X, Y, _ = make_text(n_samples=300, n_features=80, n_informative=6, words=12, random_state=1)
 MODELS = {
@@ -67,7 +67,7 @@ def test_dying_at_any_chunk_changes_no_bit(name, validate, path, tmp_path, monke
         train(MODELS[name](), open_rows(path, chunk_rows=21), **options), tmp_path
     )
     assert uninterrupted == expected
-    learn, chunks_left = Walk._learn, 0
+    learn, chunks_left = Trainer._learn, 0
 
     def learn_or_die(self, chunk):
         nonlocal chunks_left
@@ -76,7 +76,7 @@ def test_dying_at_any_chunk_changes_no_bit(name, validate, path, tmp_path, monke
             raise Killed
         learn(self, chunk)
 
-    monkeypatch.setattr(Walk, "_learn", learn_or_die)
+    monkeypatch.setattr(Trainer, "_learn", learn_or_die)
     lives = 0
     for life in (3, 7, 1, 5, 4, 2, 9, 30):
         chunks_left, lives = life, lives + 1
@@ -104,14 +104,14 @@ def test_what_the_first_chunk_decided_is_remembered(text, tmp_path, monkeypatch)
     path = tmp_path / "a.svm"
     path.write_text(text + "".join(f"{k % 2} {1 + k % 5}:1 {7 + k % 2}:1\n" for k in range(200)))
     expected = bytes_of(train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21)), tmp_path)
-    learn = Walk._learn
+    learn = Trainer._learn
 
     def learn_or_die(self, chunk):
         if self.state.seen > 100:
             raise Killed
         learn(self, chunk)
 
-    monkeypatch.setattr(Walk, "_learn", learn_or_die)
+    monkeypatch.setattr(Trainer, "_learn", learn_or_die)
     with pytest.raises(Killed):
         train(
             FTRLClassifier(grow=True),
@@ -119,7 +119,7 @@ def test_what_the_first_chunk_decided_is_remembered(text, tmp_path, monkeypatch)
             checkpoint=tmp_path / "ck",
             every=50,
         )
-    monkeypatch.setattr(Walk, "_learn", learn)
+    monkeypatch.setattr(Trainer, "_learn", learn)
     model = train(
         FTRLClassifier(grow=True),
         open_rows(path, chunk_rows=21),
@@ -192,10 +192,10 @@ def test_chunks_of_another_size_are_no_other_task(path, tmp_path):
     """Another version may have other sizes of chunks."""
     folder = tmp_path / "ck"
     expected = train(FTRLClassifier(), open_rows(path), checkpoint=folder).coef_
-    record = json.loads((folder / NAME).read_text())
+    record = json.loads((folder / RECORD_NAME).read_text())
     record["task"]["reading"]["chunk_bytes"] = "1048576"
     record["checksum"] = checksum(record)
-    (folder / NAME).write_text(json.dumps(record))
+    (folder / RECORD_NAME).write_text(json.dumps(record))
     again = train(FTRLClassifier(), open_rows(path), checkpoint=folder)
     assert np.array_equal(again.coef_, expected)
 
@@ -223,21 +223,21 @@ def test_damaged_checkpoints_are_refused(path, tmp_path):
 
 
 def test_an_interruption_waits_for_the_chunk_and_leaves_a_checkpoint(path, tmp_path, monkeypatch):
-    learn = Walk._learn
+    learn = Trainer._learn
 
     def interrupted(self, chunk):
         learn(self, chunk)
         if self.state.seen == 63:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Walk, "_learn", interrupted)
+    monkeypatch.setattr(Trainer, "_learn", interrupted)
     before = signal.getsignal(signal.SIGINT)  # in the background of a shell it is ignored
     with pytest.raises(KeyboardInterrupt):
         train(FTRLClassifier(), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "ck")
     state = json.loads((tmp_path / "ck" / "checkpoint.json").read_text())["state"]
     assert state["seen"] == 84
     assert signal.getsignal(signal.SIGINT) is before
-    monkeypatch.setattr(Walk, "_learn", learn)
+    monkeypatch.setattr(Trainer, "_learn", learn)
     model = train(FTRLClassifier(), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "ck")
     assert np.array_equal(model.coef_, train(FTRLClassifier(), open_rows(path)).coef_)
 

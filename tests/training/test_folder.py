@@ -13,8 +13,8 @@ from cli.commands import here
 from processes import run_process, start_process
 
 from tamis import FTRLClassifier, open_rows, save, train
-from tamis.training.checkpoint import CheckpointError, Folder
-from tamis.training.walk import Walk
+from tamis.training.checkpoint import CheckpointError, CheckpointFolder
+from tamis.training.trainer import Trainer
 
 LINES = "".join(f"{k % 2} {1 + k % 7}:{k % 5} {9 + k % 3}:1\n" for k in range(300))
 HOLD_FOLDER = """
@@ -62,14 +62,14 @@ def contents(folder):
 
 def stop_at(monkeypatch, seen):
     """Let training die after some rows."""
-    learn = Walk._learn
+    learn = Trainer._learn
 
     def learn_and_die(self, chunk):
         learn(self, chunk)
         if self.state.seen > seen:
             raise Killed
 
-    monkeypatch.setattr(Walk, "_learn", learn_and_die)
+    monkeypatch.setattr(Trainer, "_learn", learn_and_die)
 
 
 def leave_checkpoint(rows, folder, monkeypatch):
@@ -150,13 +150,13 @@ def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
 
 def test_what_is_put_there_on_the_way_stays(rows, tmp_path, monkeypatch, capsys):
     """Files that appear next to a checkpoint are refused at the next start, and remain."""
-    folder, learn = tmp_path / "ck", Walk._learn
+    folder, learn = tmp_path / "ck", Trainer._learn
 
     def learn_and_write(self, chunk):
         learn(self, chunk)
         (folder / "model-x.tamis").write_text("precious")
 
-    monkeypatch.setattr(Walk, "_learn", learn_and_write)
+    monkeypatch.setattr(Trainer, "_learn", learn_and_write)
     result = here(
         "fit",
         tmp_path / "s.svm",
@@ -224,14 +224,14 @@ def test_what_a_killed_process_left_is_cleared(rows, tmp_path, monkeypatch):
     )
     other.write_bytes(b"half")
     (folder / f".tamis-{'0' * 24}.tmp").write_bytes(b"half")
-    with Folder(folder):
+    with CheckpointFolder(folder):
         assert sorted(os.listdir(folder)) == sorted(
             ["checkpoint.json", "checkpoint.lock", model.name, other.name]
         )
     train(FTRLClassifier(), rows(), checkpoint=folder)
     assert len(list(folder.glob("model-*.tamis"))) == 1
     (folder / "checkpoint.json").unlink()
-    with Folder(folder) as checkpoints:
+    with CheckpointFolder(folder) as checkpoints:
         assert checkpoints.read({"model": "FTRLClassifier"}) is None
         assert os.listdir(folder) == ["checkpoint.lock"]
     assert not folder.exists()
@@ -285,14 +285,14 @@ def test_a_second_process_is_refused_and_a_dead_one_leaves_no_trap(tmp_path, row
 
 def test_two_threads_in_one_folder(tmp_path, rows, monkeypatch):
     has_started, may_continue, models = threading.Event(), threading.Event(), []
-    learn = Walk._learn
+    learn = Trainer._learn
 
     def learn_and_wait(self, chunk):
         learn(self, chunk)
         has_started.set()
         may_continue.wait(60)
 
-    monkeypatch.setattr(Walk, "_learn", learn_and_wait)
+    monkeypatch.setattr(Trainer, "_learn", learn_and_wait)
     worker = threading.Thread(
         target=lambda: models.append(train(FTRLClassifier(), rows(), checkpoint=tmp_path / "ck"))
     )
@@ -327,10 +327,10 @@ def test_a_folder_that_goes_away_while_it_is_claimed(tmp_path, monkeypatch):
         return lock(file)
 
     monkeypatch.setattr(checkpoint, "lock", lock_after_removal)
-    with Folder(folder):
+    with CheckpointFolder(folder):
         assert len(lock_calls) == 2
         assert json.loads((folder / "checkpoint.lock").read_bytes())["made"] is True
-        with pytest.raises(CheckpointError, match="is using this folder"), Folder(folder):
+        with pytest.raises(CheckpointError, match="is using this folder"), CheckpointFolder(folder):
             pass
 
 

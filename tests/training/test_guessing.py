@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import tamis
 from tamis import FDRSelector, FTRLClassifier, FTRLRegressor, open_rows, train
 from tamis.base.scores import (
-    NO_SUMS,
+    ZERO_SUMS,
     add_losses,
     baseline_losses,
     summarize_losses,
@@ -17,7 +17,7 @@ from tamis.base.scores import (
 )
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 from tamis.evaluation.summary import evaluate
 
 X, Y, _ = make_text(n_samples=1500, n_features=60, n_informative=6, words=12, random_state=0)
@@ -103,22 +103,24 @@ def test_a_model_that_goes_on_is_not_compared_with_guessing():
     train(model, chunk(Y), validate="progressive")
     assert "error" in model.train_history_[-1]
     assert "baseline_error" not in model.train_history_[-1]
-    sums = list(NO_SUMS)
+    sums = list(ZERO_SUMS)
     add_losses(sums, np.ones(3), baseline_losses([], np.ones(3), True), None)
     assert summarize_losses(sums) == {"error": 1.0}
 
 
 def test_a_model_without_rows_is_judged_by_what_was_noted():
     model = train(FTRLClassifier(), chunk(Y), validate="progressive")
-    evaluation = evaluate(Evidence(model))
+    evaluation = evaluate(EvaluationData(model))
     assert evaluation.better
-    assert " on 1,244 rows before they were learnt" in evaluation.headline()
+    assert " on 1,244 rows before they were learnt" in evaluation.error_sentence()
     noise = np.random.default_rng(1).permutation(Y)
     assert (
-        evaluate(Evidence(train(FTRLClassifier(), chunk(noise), validate="progressive"))).better
+        evaluate(
+            EvaluationData(train(FTRLClassifier(), chunk(noise), validate="progressive"))
+        ).better
         is False
     )
-    assert evaluate(Evidence(train(FTRLClassifier(), chunk(Y)))).better is None
+    assert evaluate(EvaluationData(train(FTRLClassifier(), chunk(Y)))).better is None
     assert tamis.report(model).better
     assert tamis.report(model, X, Y).sentences[0].count("test rows") == 1
 

@@ -15,10 +15,10 @@ from tamis.data import source as row_source
 from tamis.data.rows import ReadError, Rows
 from tamis.datasets import make_text
 from tamis.methods.sieve import selector
-from tamis.methods.sieve.stream import readings, second
-from tamis.methods.sieve.stream.first import FirstReading
-from tamis.training.readings import Readings
-from tamis.training.walk import Walk
+from tamis.methods.sieve.stream import readings, second_reading
+from tamis.methods.sieve.stream.first_reading import FirstReading
+from tamis.training.trainer import Trainer
+from tamis.training.two_pass import TwoPassTrainer
 
 X, Y, PLANTED = make_text(n_samples=600, n_features=400, n_informative=8, words=12, random_state=0)
 Y = 2 * Y - 1
@@ -43,8 +43,8 @@ def narrow(monkeypatch):
 def train_with_memory(path, memory, model=None, **reading):
     """Train a sieve from a file with `memory` bytes."""
     model = SieveClassifier(**SMALL, n_sample=60) if model is None else model
-    walk = Walk(model, open_rows(path, **reading), 1, None, 1)
-    trainer = Readings(walk, 1, False)
+    walk = Trainer(model, open_rows(path, **reading), 1, None, 1)
+    trainer = TwoPassTrainer(walk, 1, False)
     trainer.memory = memory
     trainer.run()
     return model
@@ -122,7 +122,7 @@ def test_beyond_the_memory_the_columns_that_may_matter_are_kept(path, narrow):
     model = train_with_memory(path, 48 * X.nnz - 1)
     (entry,) = model.train_history_
     first, small_sieve = first_reading_of(X, Y), SieveClassifier(**SMALL)
-    selection = readings.superset(small_sieve, first, 1)
+    selection = readings.select_columns(small_sieve, first, 1)
     is_strong = first.contrasts.deviations(X.shape[1]) >= 4.0
     assert is_strong.any()
     assert selection.chosen[is_strong].all()
@@ -146,7 +146,7 @@ def test_noise_is_not_taken_for_a_signal(monkeypatch):
     rng = np.random.default_rng(0)
     noise, y = sp.random_array((600, 3000), density=0.02, rng=rng, format="csr"), np.arange(600) % 2
     model = SieveClassifier(random_state=0, n_sample=60)
-    trainer = Readings(Walk(model, [(noise, y)], 1, None, 1), 1, False)
+    trainer = TwoPassTrainer(Trainer(model, [(noise, y)], 1, None, 1), 1, False)
     trainer.memory = 48 * noise.nnz - 1
     trainer.run()
     assert model.train_history_[-1]["columns"] < 1500
@@ -166,15 +166,15 @@ def test_what_the_sample_keeps_is_kept(narrow, monkeypatch):
     first = first_reading_of(X, Y)
     columns = np.unique(X.indices)
     weakest = int(columns[first.contrasts.strengths(X.shape[1])[columns].argmin()])
-    assert not readings.superset(SieveClassifier(), first, 1).chosen[weakest]
+    assert not readings.select_columns(SieveClassifier(), first, 1).chosen[weakest]
     monkeypatch.setattr(readings, "sample_support", lambda *arguments: np.array([weakest]))
-    selection = readings.superset(SieveClassifier(), first, 1)
+    selection = readings.select_columns(SieveClassifier(), first, 1)
     assert selection.chosen[weakest]
     assert selection.entries == np.isin(X.indices, np.flatnonzero(selection.chosen)).sum()
 
 
 def test_few_entries_are_kept_in_any_case():
-    selection = readings.superset(SieveClassifier(**SMALL), first_reading_of(X, Y), 1)
+    selection = readings.select_columns(SieveClassifier(**SMALL), first_reading_of(X, Y), 1)
     assert selection.chosen.sum() == np.unique(X.indices).size
 
 
@@ -205,12 +205,12 @@ def test_kept_rows_go_when_they_are_in_the_table(path, monkeypatch):
         alive.append([array_ref() for array_ref in array_refs])
         return fit(*arguments)
 
-    def rows(self, make=second.Kept.rows):
+    def rows(self, make=second_reading.SecondReading.rows):
         array_refs.extend(map(weakref.ref, (self.data, self.indices)))
         return make(self)
 
     array_refs: list = []
-    monkeypatch.setattr(second.Kept, "rows", rows)
+    monkeypatch.setattr(second_reading.SecondReading, "rows", rows)
     monkeypatch.setattr(selector, "fit_in_memory", fit_and_watch)
     train(SieveClassifier(**SMALL), open_rows(path))
     assert alive == [[None, None]]
@@ -256,7 +256,7 @@ def test_rows_whose_fit_has_the_memory_are_read_once(path, monkeypatch):
     )
     model = train(SieveClassifier(**SMALL), rows)
     assert len(readings_made) == 1
-    assert rows.surveyed.beside is None
+    assert rows.survey_result.observer is None
     for chunk in rows:
         chunk.X.data[:] = 0.0
     assert_same_model(model, train(SieveClassifier(**SMALL), rows))

@@ -12,7 +12,7 @@ from tamis import FTRLClassifier, open_rows, train
 from tamis.training import record as fields
 from tamis.training.checkpoint import CheckpointError
 from tamis.training.record import POSITION, checksum
-from tamis.training.walk import Walk
+from tamis.training.trainer import Trainer
 
 LINES = "".join(f"{k % 2} {1 + k % 7}:{k % 5} {9 + k % 3}:1\n" for k in range(300))
 TABLE = "a,b,y\n" + "".join(f"{k % 7},{k % 5},{k % 2}\n" for k in range(300))
@@ -50,7 +50,7 @@ class PartialCheckpoint:
 
     def __init__(self, file, folder, monkeypatch, after=400, **options):
         self.file, self.folder, self.options = file, folder, options
-        learn = Walk._learn
+        learn = Trainer._learn
 
         def learn_and_die(walk, chunk):
             learn(walk, chunk)
@@ -58,7 +58,7 @@ class PartialCheckpoint:
                 raise Killed
 
         with monkeypatch.context() as patch:
-            patch.setattr(Walk, "_learn", learn_and_die)
+            patch.setattr(Trainer, "_learn", learn_and_die)
             with pytest.raises(Killed):
                 self.resume(every=50)
         self.files = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -97,12 +97,12 @@ def test_progressive_validation_predicts_before_it_learns(path):
 
 
 def test_long_streams_are_judged_now_and_then(path, monkeypatch):
-    from tamis.training import judge
+    from tamis.training import validation
 
-    monkeypatch.setattr(judge, "SCORED_CHUNKS", 3)
+    monkeypatch.setattr(validation, "SCORED_CHUNKS", 3)
     scored_rows = []
     monkeypatch.setattr(
-        judge, "add_losses", lambda sums, losses, *rest: scored_rows.append(len(losses))
+        validation, "add_losses", lambda sums, losses, *rest: scored_rows.append(len(losses))
     )
     train(FTRLClassifier(), open_rows(path, chunk_rows=10), validate="progressive")
     assert (

@@ -16,11 +16,11 @@ from benchmarks.clock import timed
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.papers.anytime.peeking import FIXED, OURS, SIGNS, UNIVERSAL, Watched
 from benchmarks.papers.guarantees import columns
-from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting
+from tamis.selection.anytime.evidence import BLOCK_ROWS, PendingRows, StreamEvidence
 from tamis.selection.false_discovery.multiple_testing import (
     benjamini_hochberg,
     evalue_pvalues,
-    heads_of,
+    find_representatives,
 )
 
 Q, SEEDS, QUICK = 0.1, 20, 2
@@ -77,14 +77,14 @@ def drawn(design: Design, seed: int, null: bool):
     return X, y, real, np.abs(correlations(real)) > SOFT
 
 
-def rates(stage: Evidence, name: str, value: np.ndarray, groups: bool) -> np.ndarray:
+def rates(stage: StreamEvidence, name: str, value: np.ndarray, groups: bool) -> np.ndarray:
     """The rate at which each test would be kept, under one of the methods."""
     fixed = name in (FIXED, FIXED_ALL)
     size = np.abs(value) if fixed else value
     own = np.arange(len(size))
     if groups:
         members = [stage.group(k) for k in own]
-        own = own[heads_of(-size, stage.outputs, stage.tests, members) == own]
+        own = own[find_representatives(-size, stage.outputs, stage.tests, members) == own]
     found = np.ones(len(size))
     family = WIDTH if name == FIXED_ALL else len(size)
     pvalues = 2.0 * ndtr(-size[own]) if fixed else evalue_pvalues(value[own])
@@ -115,9 +115,9 @@ class Outcome:
 def stream(design: Design, seed: int, null: bool) -> dict[str, Outcome]:
     """One stream, looked at after every block."""
     X, y, real, near = drawn(design, seed, null)
-    first = Waiting(sp.csr_array(X[:FIRST]), y[:FIRST, None])
+    first = PendingRows(sp.csr_array(X[:FIRST]), y[:FIRST, None])
     groups = design.substitutes is not None
-    stage = Watched.begun(first, design.logistic, design.substitutes, 60, 10)
+    stage = Watched.from_first_rows(first, design.logistic, design.substitutes, 60, 10)
     if not (null or design.logistic or design in LONG.values()):
         stage.watch(first)
     hits = near[:, stage.tests] if groups else real[:, None] == stage.tests
@@ -191,7 +191,9 @@ def run(quick: bool) -> Page:
     note = f"""Means over {seeds} seeds. Noise: the same columns and a target that has nothing to do
         with them. Rows to a discovery: tested rows at the first look at which a real feature is
         kept, in the middle of all that were found."""
-    main, found = table(some, seeds, f"Looked at after every {BLOCK} rows, q = {Q}", True, note)
+    main, found = table(
+        some, seeds, f"Looked at after every {BLOCK_ROWS} rows, q = {Q}", True, note
+    )
     tables = [main] if quick else [main, _long(seeds // 2)]
     held = [found[name, OURS] for name in some]
     broken = [found[name, FIXED] for name in some]
@@ -224,7 +226,7 @@ def _opening() -> str:
     return f"""Streams of {ROWS:,} rows and {WIDTH} columns, {REAL} of them real with effects of
         +-U(.5, 1.25) sqrt(2 log p / {FIRST}). The first {FIRST:,} rows choose candidates and
         controls and are no evidence; all methods then see the same products of residuals, of fits
-        to the rows before each block, and are looked at after every block of {BLOCK} rows. The
+        to the rows before each block, and are looked at after every block of {BLOCK_ROWS} rows. The
         worst that peeking can do is to stop at the first look that shows anything: the false share
         there is what a promise is about. The largest at any look, which nobody can stop at who
         does not know the truth, is promised by none of them.

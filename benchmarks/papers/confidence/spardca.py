@@ -8,12 +8,12 @@ soft(z, tau) / lam, and are never stored.
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 ONE = np.uint64(1)
 
 
-@helper
+@compiled_helper
 def soft(z, tau):
     """z moved towards 0 by at most tau."""
     return z - min(max(z, -tau), tau)

@@ -30,14 +30,14 @@ NOTE = """Constants are those of the description, but for these. *Noise by least
 class Refitted(by_path.Path):
     """A path that knows what least squares on its columns leaves."""
 
-    def go(self, penalty: float):
+    def solve_next(self, penalty: float):
         """The next solution."""
-        step = super().go(penalty)
-        table = self.columns.picked(step.columns)
+        step = super().solve_next(penalty)
+        table = self.columns.dense_columns(step.columns)
         rest = self.target - self.target.mean()
         rest = rest - table @ np.linalg.lstsq(table, rest, rcond=None)[0]
-        self.steps[-1] = step._replace(left=float(rest @ rest))
-        return self.steps[-1]
+        self.points[-1] = step._replace(squared_residuals=float(rest @ rest))
+        return self.points[-1]
 
 
 def _taken_back(claim: str, change):
@@ -51,7 +51,7 @@ def _taken_back(claim: str, change):
 
 
 def _half(y):
-    return patch.object(by_path, "SHARE", by_path.SHARE * 0.5 / np.std(y))
+    return patch.object(by_path, "SHARE", by_path.NOISE_PENALTY_RATIO * 0.5 / np.std(y))
 
 
 METHODS = {

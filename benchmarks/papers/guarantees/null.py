@@ -71,7 +71,7 @@ def permuted(one: Named, run: int) -> np.ndarray:
 def words(one: Named) -> str:
     """Size and targets, for a table."""
     rows, p = one.X.shape
-    cut = f" of {one.whole:,}" if rows < one.whole else ""
+    cut = f" of {one.is_integer:,}" if rows < one.is_integer else ""
     if not one.classes:
         kind = "numbers"
     elif one.y.ndim > 1:

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.papers.stabilized.page import pipe
 from tamis import DataThresholder, ThresholdedClassifier
-from tamis.methods.data_thresholding.bounds import Problem, balance, dual_start
+from tamis.methods.data_thresholding.bounds import ThresholdProblem, balance, dual_start
 
 NEWS, COVER = "20news_bydate_counts.npz", "covtype_20k.npz"
 TEXT, DENSE = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -116,7 +116,7 @@ def narrow(X) -> sp.csr_matrix:
 def strength(X, y) -> float:
     """The penalty: a share of the least one that leaves no weight."""
     share = float((y > 0).mean())
-    empty = Problem(y.astype(float), np.full(len(y), 1.0 / len(y)), "logistic", 1.0, True)
+    empty = ThresholdProblem(y.astype(float), np.full(len(y), 1.0 / len(y)), "logistic", 1.0, True)
     alphas = balance(empty, dual_start(empty, np.full(len(y), np.log(share / (1.0 - share)))))
     return STRONG * float(np.abs(X.T @ (empty.signs * alphas)).max())
 

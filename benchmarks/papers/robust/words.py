@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.papers.stabilized.page import pipe
 from tamis.datasets import load_bag_of_words
-from tamis.methods.low_rank_lasso.words import Corpus
+from tamis.methods.low_rank_lasso.associations import Corpus
 
 CORPORA = {
     "kos": (

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.papers.structured.cells import Cells, under
 from benchmarks.papers.structured.slides import SIZES
 from tamis import GroupLassoClassifier, OnlineGroupLassoClassifier
-from tamis.base.feature_groups import take_groups
+from tamis.base.feature_groups import parse_feature_groups
 from tamis.solvers.path.loop import dual_blocks
 from tamis.terms import SparseGroup
 
@@ -58,7 +58,7 @@ def draw(rng, n: int, w=None):
 
 def strongest(X, y, penalty: dict) -> float:
     """The smallest strength that keeps nothing, for the logistic loss without an intercept."""
-    blocks = take_groups(
+    blocks = parse_feature_groups(
         GROUPS, COLUMNS, l1_ratio=penalty.get("l1_ratio", 0.0), l1_weights=penalty.get("l1_weights")
     )
     slopes = -X.T @ y / (2.0 * len(y))

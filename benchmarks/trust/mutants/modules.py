@@ -45,11 +45,11 @@ OWN = {
     "methods/data_thresholding/certificate": [
         f"tests/methods/data_thresholding/test_{name}.py" for name in ("bounds", "models")
     ],
-    "methods/group_lasso/finding": ["tests/methods/group_lasso/test_groups.py"],
+    "methods/group_lasso/group_detection": ["tests/methods/group_lasso/test_groups.py"],
 }
 MODULES = [
     "selection/error_bounds",
-    "methods/group_lasso/finding",
+    "methods/group_lasso/group_detection",
     "methods/data_thresholding/bounds",
     "methods/data_thresholding/certificate",
     "methods/data_thresholding/loop_rows",

@@ -21,7 +21,7 @@ REASONS: dict[tuple[str, str, str], str] = {
         "1.0 -> 2.0",
     ): "the rest is never read",
     (
-        "methods/group_lasso/finding",
+        "methods/group_lasso/group_detection",
         "scale = np.where(alive, 1.0 / np.where(alive, spread, 1.0), 0.0)",
         "0.0 -> 1.0",
     ): "covariances of a constant are 0 but for rounding",

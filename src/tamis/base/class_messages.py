@@ -14,11 +14,11 @@ def one_class_message(name: str, value: Any) -> str:
     """Return the message for targets of one class only; `name` is the estimator."""
     return (
         f"{name} needs samples of at least 2 classes in the data, but y holds only one class: "
-        f"{plain_value(value)!r}."
+        f"{display_value(value)!r}."
     )
 
 
-def plain_value(value: Any) -> Any:
+def display_value(value: Any) -> Any:
     """Return a target for messages: without NumPy's type, integers without a decimal point."""
     value = value.item() if isinstance(value, np.generic) else value
     return int(value) if isinstance(value, float) and value.is_integer() else value

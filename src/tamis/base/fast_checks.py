@@ -115,7 +115,7 @@ def _check_lengths(kind: str, n_values: int, n_indices: int) -> None:
         raise ValueError(f"{kind}: {n_values} values for {n_indices} indices. {_SPARSE_ADVICE}")
 
 
-def dense(matrix, name: str = "y") -> Any:
+def to_dense(matrix, name: str = "y") -> Any:
     """Return a sparse matrix as an array, anything else unchanged."""
     if not hasattr(matrix, "toarray"):
         return matrix
@@ -135,7 +135,7 @@ def check_array(X, **options) -> Any:
     if not options.get("ensure_2d", True):
         _refuse_scalar(X, name)
     with explaining_overflow(name):
-        return validation.check_array(with_gaps(X), **options)
+        return validation.check_array(masked_to_nan(X), **options)
 
 
 def validate_data(model, X, y="no_validation", **options) -> Any:
@@ -145,10 +145,10 @@ def validate_data(model, X, y="no_validation", **options) -> Any:
     if not isinstance(y, str):  # scikit-learn's marker for no targets
         _refuse_scalar(y, "y")
     with explaining_overflow("X or y"):
-        return validation.validate_data(model, with_gaps(X), with_gaps(y), **options)
+        return validation.validate_data(model, masked_to_nan(X), masked_to_nan(y), **options)
 
 
-def with_gaps(values) -> Any:
+def masked_to_nan(values) -> Any:
     """Return masked entries as NaN, since scikit-learn ignores the mask."""
     if not (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
         return values
@@ -195,7 +195,7 @@ def explaining_overflow(name: str) -> Iterator[None]:
 
 
 # --------------------------------------------------------------------------- targets
-def along_one(y) -> Any:
+def flatten_targets(y) -> Any:
     """Return targets as a one-dimensional array.
 
     Masked targets are refused, since scikit-learn ignores the mask.
@@ -207,7 +207,7 @@ def along_one(y) -> Any:
     return column_or_1d(y, warn=True)
 
 
-def kind_of_targets(y) -> str:
+def target_type(y) -> str:
     """Return scikit-learn's type of the targets.
 
     Numbers beyond the range of integers cause no warning.
@@ -224,14 +224,14 @@ def check_classes(y) -> None:
         check_classification_targets(y)
 
 
-def refuse_none(y, name: str) -> None:
+def refuse_missing_targets(y, name: str) -> None:
     """Refuse missing targets, and dask collections."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    refuse_collection(name, y)
+    refuse_dask_collection(name, y)
 
 
-def distinct(classes) -> np.ndarray:
+def unique_classes(classes) -> np.ndarray:
     """Return the different classes, ascending; refuse none, None, and numbers next to words."""
     classes = list(classes) if isinstance(classes, set) else classes
     numbers = np.asarray(classes)
@@ -248,7 +248,7 @@ def distinct(classes) -> np.ndarray:
     return np.unique(classes)
 
 
-def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
+def check_label_type(y: np.ndarray, classes: np.ndarray) -> None:
     """Refuse words where the classes are numbers, and numbers where they are words."""
     if isinstance(y[:1].tolist()[0], str) != isinstance(classes[:1].tolist()[0], str):
         raise ValueError(
@@ -257,7 +257,7 @@ def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def check_length(y, n_rows: int) -> None:
+def check_n_targets(y, n_rows: int) -> None:
     """Refuse a number of targets that differs from the number of rows."""
     if len(y) != n_rows:
         raise ValueError(
@@ -286,8 +286,8 @@ def split_at_new_classes(y, n_rows: int, known, signed: bool) -> list[tuple[int,
     """
     if getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
         return [(0, n_rows)]
-    y = along_one(np.asarray(y))
-    check_length(y, n_rows)
+    y = flatten_targets(np.asarray(y))
+    check_n_targets(y, n_rows)
     values, starts = np.unique(y, return_index=True)
     starts = np.sort(starts[~np.isin(values, known)])
     if signed:
@@ -301,7 +301,7 @@ def split_at_new_classes(y, n_rows: int, known, signed: bool) -> list[tuple[int,
     return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))
 
 
-def refuse_collection(name: str, X) -> None:
+def refuse_dask_collection(name: str, X) -> None:
     """Refuse a dask collection, which NumPy would load silently into the memory of this machine.
 
     `name` is the estimator or the argument.
@@ -317,7 +317,7 @@ def refuse_collection(name: str, X) -> None:
     )
 
 
-def by_reading(model, X):
+def encode_by_reading(model, X):
     """Return a frame as rows, with the columns of the file that the model was trained from."""
     reading = vars(model).get("reading_")
     return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from tamis.base.parameters import ARRAY, parameter
-from tamis.solvers.path.loop import Blocks
+from tamis.base.parameters import ARRAY_LIKE, parameter
+from tamis.solvers.path.loop import CoefBlocks
 
 _ACCEPTED_GROUPS = (
     "a list of index arrays, one label per column, or prefixes of the column names of a DataFrame"
 )
 
 
-def groups_parameter(
+def feature_groups_parameter(
     unpenalized_text: str, weights_text: str = "", overlap: bool = True, kw_only: bool = False
 ) -> Any:
     """Return the parameter `feature_groups`.
@@ -23,7 +23,7 @@ def groups_parameter(
     """
     return parameter(
         None,
-        [ARRAY, None],
+        [ARRAY_LIKE, None],
         "Groups of columns: a list of arrays of column numbers or names, which may "
         f"{'' if overlap else 'not '}overlap; one label per column (-1 is a group of one column, "
         f"None a column that {unpenalized_text}); or, for a DataFrame, a list of prefixes of "
@@ -34,9 +34,9 @@ def groups_parameter(
     )
 
 
-def take_groups(
+def parse_feature_groups(
     groups, n_columns: int, names=None, group_weights=None, l1_ratio: float = 0.0, l1_weights=None
-) -> Blocks:
+) -> CoefBlocks:
     """Return the blocks of a model's parameters.
 
     The norm of group g has the weight ``(1 - l1_ratio) * sqrt(size)`` or `group_weights`; L1 inside
@@ -60,7 +60,7 @@ def take_groups(
         )
     if len(unpenalized):
         weights[-len(unpenalized) :] = l1[-len(unpenalized) :] = 0.0
-    return Blocks(
+    return CoefBlocks(
         members.astype(np.uint64),
         np.r_[0, np.cumsum(sizes)].astype(np.uint64),
         weights,
@@ -82,7 +82,7 @@ def _parse_groups(groups, n_columns: int, names) -> tuple[np.ndarray, np.ndarray
     entries = list(groups)
     if entries and not any(_is_label(entry) for entry in entries):
         groups_of_columns = [
-            take_columns(f"group {i}", entry, n_columns, names) for i, entry in enumerate(entries)
+            parse_columns(f"group {i}", entry, n_columns, names) for i, entry in enumerate(entries)
         ]
         return _concatenate_groups(groups_of_columns)
     if len(entries) != n_columns and entries and all(isinstance(entry, str) for entry in entries):
@@ -107,7 +107,7 @@ def _is_label(entry) -> bool:
     return entry is None or isinstance(entry, str | bytes | Real)
 
 
-def take_columns(
+def parse_columns(
     label: str, entry, n_columns: int, names=None, noun: str = "a group"
 ) -> np.ndarray:
     """Return the indices of columns that are given by index or name.

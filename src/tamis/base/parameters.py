@@ -28,21 +28,21 @@ Seed = int | np.random.RandomState | None
 SECTION_WIDTH = 84  # characters per line in a section of a docstring
 
 # ---------------------------------------------------------------- rules, in scikit-learn's words
-NUMBER = Interval(Real, 0, None, closed="left")
-ABOVE = Interval(Real, 0, None, closed="neither")
-SHARE = Interval(Real, 0, 1, closed="both")
-FRACTION = Interval(Real, 0, 1, closed="neither")
-COUNT = Interval(Integral, 1, None, closed="left")
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+UNIT_INTERVAL = Interval(Real, 0, 1, closed="both")
+OPEN_UNIT_INTERVAL = Interval(Real, 0, 1, closed="neither")
+POSITIVE_INTEGER = Interval(Integral, 1, None, closed="left")
 AUTO = StrOptions({"auto"})
 BOOL = "boolean"
-ARRAY = "array-like"
-RANDOM = "random_state"
-TERM = "no_validation"  # `take_term` checks names and terms
+ARRAY_LIKE = "array-like"
+RANDOM_STATE = "random_state"
+TERM = "no_validation"  # `resolve_term` checks names and terms
 
 _TYPE_NAMES = {
     BOOL: "bool",
-    ARRAY: "array-like",
-    RANDOM: "int, RandomState instance or None",
+    ARRAY_LIKE: "array-like",
+    RANDOM_STATE: "int, RandomState instance or None",
     TERM: "str or term",
     None: "None",
     Integral: "int",
@@ -56,7 +56,7 @@ def at_least(minimum: int) -> Interval:
     return Interval(Integral, minimum, None, closed="left")
 
 
-def one_of(*words: str) -> StrOptions:
+def one_of_strings(*words: str) -> StrOptions:
     """One of some strings."""
     return StrOptions(set(words))
 
@@ -205,7 +205,7 @@ def _attribute_entries(cls) -> dict[str, str]:
 
 
 # ---------------------------------------------------------------- terms as parameters
-def take_term(name: str, user_value, terms_by_name: dict, methods: tuple[str, ...]):
+def resolve_term(name: str, user_value, terms_by_name: dict, methods: tuple[str, ...]):
     """Return a term from its name, or the user's term with all its numbers as floats."""
     if isinstance(user_value, str):
         if user_value not in terms_by_name:

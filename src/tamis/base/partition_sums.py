@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tamis.base.validation import take_weights
+from tamis.base.validation import validate_sample_weight
 from tamis.numerics.targets import EncodedTargets
 
 
@@ -101,7 +101,7 @@ def first_targets(blocks: PartitionBlocks, model: Any) -> Any:
     """The targets of a model before its first row (a task)."""
     block = next(iter(blocks))
     known = {} if blocks.classes is None else {"classes": blocks.classes}
-    return model._code(block.y[:1], 1, whole=False, **known)[0]
+    return model._encode_targets(block.y[:1], 1, is_fit=False, **known)[0]
 
 
 def class_weights(model: Any, targets: Any, sums: PartitionSums) -> Any:
@@ -118,8 +118,10 @@ def _class_counts(blocks: PartitionBlocks, model: Any, targets: Any) -> tuple[np
     """Number of rows of weight above 0 of each class (a task)."""
     counts = np.zeros(len(targets.classes))
     for block in blocks:
-        _, (columns, *_) = model._code(block.y, block.X.shape[0], whole=False, known=targets)
-        codes = targets.codes_of(columns)
+        _, (columns, *_) = model._encode_targets(
+            block.y, block.X.shape[0], is_fit=False, known=targets
+        )
+        codes = targets.class_indices(columns)
         positive = slice(None) if block.weights is None else block.weights > 0.0
         counts += np.bincount(codes[positive], minlength=len(counts))
     return (counts,)
@@ -129,7 +131,7 @@ def encoded_blocks(model: Any, targets: Any, blocks: PartitionBlocks) -> Iterato
     """Encode block after block by known targets; the rows stay as they are."""
     for block in blocks:
         n_rows = block.X.shape[0]
-        weights = take_weights(block.weights, n_rows)
-        _, coded = model._code(block.y, n_rows, whole=False, known=targets)
-        _, weights = model._weigh(targets, coded.columns, weights, whole=False)
+        weights = validate_sample_weight(block.weights, n_rows)
+        _, coded = model._encode_targets(block.y, n_rows, is_fit=False, known=targets)
+        _, weights = model._weight_rows(targets, coded.columns, weights, is_fit=False)
         yield EncodedBlock(block.X, coded, weights)

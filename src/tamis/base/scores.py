@@ -9,7 +9,7 @@ Baseline = list[list[Any]]  # [class, weight] per class; or [mean, weight] per o
 # Sums over rows: weighted losses, weights, the number of rows, weighted losses of the baseline,
 # weighted squares of losses and of gains over the baseline, squares of weights.
 LOSS, WEIGHT, ROWS, BASELINE_LOSS, SQUARES, GAIN_SQUARES, WEIGHT_SQUARES = range(7)
-NO_SUMS = [0.0] * 7
+ZERO_SUMS = [0.0] * 7
 
 
 # --------------------------------------------------------------------------- rows

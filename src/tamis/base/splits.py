@@ -208,7 +208,7 @@ def repeated_stratified_folds(
     return folds
 
 
-def few_distinct(row_hashes: np.ndarray, n_folds: int) -> int:
+def count_distinct_if_few(row_hashes: np.ndarray, n_folds: int) -> int:
     """Return the number of distinct rows if it is small and most rows are repeated, else 0.
 
     The rows are sorted by their hashes. A single distinct row also gives 0.

@@ -12,18 +12,18 @@ from sklearn.utils.extmath import softmax
 
 from tamis.base.class_messages import one_class_message
 from tamis.base.fast_checks import (
-    along_one,
     check_array,
     check_classes,
-    check_kind,
-    check_length,
+    check_label_type,
+    check_n_targets,
     check_scores_memory,
-    dense,
-    distinct,
-    refuse_none,
+    flatten_targets,
+    refuse_missing_targets,
+    to_dense,
+    unique_classes,
 )
-from tamis.base.validation import LARGEST, SMALLEST, take_numbers
-from tamis.numerics.csr import frozen
+from tamis.base.validation import MAX_MAGNITUDE, MIN_MAGNITUDE, validate_numbers
+from tamis.numerics.csr import readonly_view
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import array, flag, labels, one_of, size
 
@@ -54,7 +54,7 @@ class ClassTargets:
     _contents: ClassVar[dict] = {
         "labels": flag(),
         "classes": labels("classes", binds={"outputs": _count_outputs, "targets": _count_columns}),
-        "counts": one_of(None, array("f8", "classes", least=0.0)),
+        "counts": one_of(None, array("f8", "classes", minimum=0.0)),
     }
 
     def __init__(self, classes: np.ndarray, labels: bool = False, counts=None):
@@ -62,32 +62,33 @@ class ClassTargets:
         self.counts = counts  # rows of each class so far, in a stream with balanced class weights
 
     @classmethod
-    def of(
-        cls, y, n_rows: int, model, *, known=None, whole=True, classes=None, grow=False
+    def encode(
+        cls, y, n_rows: int, model, *, known=None, is_fit=True, classes=None, grow=False
     ) -> tuple["ClassTargets", EncodedTargets]:
         """Encode y; return the targets (`known` with the classes that y adds) and their columns."""
-        refuse_none(y, type(model).__name__)
+        refuse_missing_targets(y, type(model).__name__)
         y = np.asarray(y) if isinstance(y, list | tuple) else y
         if hasattr(y, "tocsr") or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1):
             return cls._of_labels(y, n_rows, model, known)
-        y = along_one(y)
-        check_length(y, n_rows)
+        y = flatten_targets(y)
+        check_n_targets(y, n_rows)
         targets = known
         if known is None:
             # Integers are classes unless there are too many different ones.
             is_integer = y.dtype.kind in "biu"
             if not is_integer:
                 check_classes(y)
-            if classes is None and not (whole or grow):
+            if classes is None and not (is_fit or grow):
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit (or set grow=True)."
                 )
-            targets = cls(_find_classes(y) if classes is None else distinct(classes))
+            targets = cls(_find_classes(y) if classes is None else unique_classes(classes))
             if is_integer and 2 * len(targets.classes) >= len(y):
                 check_classes(y)
-        elif classes is not None and not np.array_equal(known.classes, distinct(classes)):
+        elif classes is not None and not np.array_equal(known.classes, unique_classes(classes)):
             raise ValueError(
-                f"`classes={distinct(classes)[:10].tolist()}` is not the same as on the first "
+                f"`classes={unique_classes(classes)[:10].tolist()}` is not the same as on the "
+                "first "
                 f"call to partial_fit: {known.classes[:10].tolist()}."
             )
         if targets.labels:
@@ -97,9 +98,9 @@ class ClassTargets:
             check_classes(y)
             targets = targets._add_classes(np.setdiff1d(y, targets.classes), grow)
             codes = targets._codes(y)
-        if whole and len(targets.classes) < 2:
+        if is_fit and len(targets.classes) < 2:
             raise ValueError(one_class_message(type(model).__name__, targets.classes[0]))
-        return targets, EncodedTargets(frozen(targets.columns(codes)))
+        return targets, EncodedTargets(readonly_view(targets.columns(codes)))
 
     @classmethod
     def _of_labels(cls, y, n_rows, model, known) -> tuple["ClassTargets", EncodedTargets]:
@@ -108,20 +109,20 @@ class ClassTargets:
             raise ValueError(
                 "class_weight has no meaning for a matrix of labels; pass sample_weight."
             )
-        y = check_array(dense(y), dtype=None, input_name="y", estimator=model)
+        y = check_array(to_dense(y), dtype=None, input_name="y", estimator=model)
         if not np.isin(y, (0, 1)).all():
             raise ValueError(
                 f"y of shape {y.shape} must be a matrix of labels, 0 or 1 each; found "
                 f"{np.setdiff1d(y, (0, 1))[0]!r}."
             )
-        check_length(y, n_rows)
+        check_n_targets(y, n_rows)
         targets = cls(np.arange(y.shape[1]), labels=True) if known is None else known
         if not targets.labels or y.shape[1] != len(targets.classes):
             expected = len(targets.classes) if targets.labels else "one class a row"
             raise ValueError(
                 f"y has {y.shape[1]} labels a row, but the model was begun with {expected}."
             )
-        return targets, EncodedTargets(frozen(np.where(y > 0, 1.0, -1.0)))
+        return targets, EncodedTargets(readonly_view(np.where(y > 0, 1.0, -1.0)))
 
     def _codes(self, y):
         """Return class indices, or None if y has an unknown class."""
@@ -141,14 +142,14 @@ class ClassTargets:
                 f"y holds {new[:5].tolist()}, not among classes_ {self.classes[:10].tolist()}. "
                 "Name all classes in the first partial_fit call (classes=...), or set grow=True."
             )
-        check_kind(new, self.classes)
+        check_label_type(new, self.classes)
         classes, counts = np.union1d(self.classes, new), self.counts
         if counts is not None:
             counts = np.zeros(len(classes))
             counts[np.searchsorted(classes, self.classes)] = self.counts
         return ClassTargets(classes, counts=counts)
 
-    def moves(self, other: "ClassTargets") -> tuple[Any, Any]:
+    def class_mapping(self, other: "ClassTargets") -> tuple[Any, Any]:
         """Return for each output of `other`, targets with more classes, its present output and
         sign.
 
@@ -173,10 +174,10 @@ class ClassTargets:
         values = codes if len(self.classes) > 2 else np.where(codes == 1, 1.0, -1.0)
         return values.astype(np.float64)[:, None]
 
-    def quick(self) -> Callable[[Any], float | None]:
+    def row_encoder(self) -> Callable[[Any], float | None]:
         """Return a function that encodes the target of a single row.
 
-        It returns the number in the column, or None if the target needs `of`.
+        It returns the number in the column, or None if the target needs `encode`.
         """
         if self.labels:
             return _encode_nothing
@@ -189,18 +190,18 @@ class ClassTargets:
         return len(self.classes) if self.labels or len(self.classes) > 2 else 1
 
     @property
-    def excluding(self) -> bool:
+    def is_multiclass(self) -> bool:
         """Whether there are more than two classes, encoded as class indices."""
         return len(self.classes) > 2 and not self.labels
 
     def signs(self, columns: np.ndarray) -> np.ndarray:
         """Return +1 and -1 per output: each class against the others."""
-        if self.excluding:
+        if self.is_multiclass:
             check_scores_memory(columns, len(self.classes), "the targets")
             return np.where(columns == np.arange(len(self.classes)), 1.0, -1.0)
         return np.ascontiguousarray(columns)
 
-    def codes_of(self, columns: np.ndarray) -> np.ndarray:
+    def class_indices(self, columns: np.ndarray) -> np.ndarray:
         """Return the class index of each row."""
         codes = columns[:, 0] if len(self.classes) > 2 else columns[:, 0] > 0
         return codes.astype(np.int64)
@@ -209,8 +210,8 @@ class ClassTargets:
         """Return the strata for a split of the rows, None for labels."""
         return None if self.labels else columns[:, 0]
 
-    def weigh(
-        self, columns, weights, class_weight, *, whole=True, grow=False
+    def apply_class_weight(
+        self, columns, weights, class_weight, *, is_fit=True, grow=False
     ) -> tuple["ClassTargets", np.ndarray]:
         """Return the targets with the rows counted, and row weights times class weights.
 
@@ -219,19 +220,19 @@ class ClassTargets:
         """
         if class_weight is None or self.labels:
             return self, weights
-        codes, targets = self.codes_of(columns), self
+        codes, targets = self.class_indices(columns), self
         if not isinstance(class_weight, str):
             class_weights = self._check_class_weight(class_weight, grow)
             factors = np.array([float(class_weights.get(c, 1.0)) for c in self.classes.tolist()])[
                 codes
             ]
-        elif whole:
+        elif is_fit:
             counted_codes = codes if not len(weights) else codes[weights > 0]
             counts = np.bincount(counted_codes, minlength=len(self.classes))
             factors = (len(counted_codes) / (len(self.classes) * np.maximum(counts, 1)))[codes]
         else:
             targets, factors = self._running_balance(codes, weights)
-        return targets, frozen(factors if not len(weights) else factors * weights)
+        return targets, readonly_view(factors if not len(weights) else factors * weights)
 
     def _check_class_weight(self, class_weight: dict, grow: bool) -> dict:
         """Return the user's class weights, checked; other classes have weight 1."""
@@ -242,10 +243,10 @@ class ClassTargets:
                 f"{self.classes[:10].tolist()}."
             )
         for name, weight in class_weight.items():
-            if not 0.0 <= weight <= LARGEST:
+            if not 0.0 <= weight <= MAX_MAGNITUDE:
                 raise ValueError(
                     f"class_weight of class {name!r} is {weight!r}; it must be a number from 0 "
-                    f"to {LARGEST:g}."
+                    f"to {MAX_MAGNITUDE:g}."
                 )
         return {c: w for c, w in class_weight.items() if c not in unknown}
 
@@ -263,11 +264,11 @@ class ClassTargets:
         return ClassTargets(self.classes, self.labels, counts), factors
 
     # ------------------------------------------------------------ scores
-    def shaped(self, weights: np.ndarray) -> np.ndarray:
+    def shape_coef(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights of all outputs in the shape of `coef_`."""
         return weights
 
-    def decision(self, scores: np.ndarray) -> np.ndarray:
+    def shape_scores(self, scores: np.ndarray) -> np.ndarray:
         """Return scores in the shape of `decision_function`."""
         return scores[:, 0] if self.outputs == 1 and not self.labels else scores
 
@@ -288,11 +289,11 @@ class ClassTargets:
         Several classes use a softmax (`joint`), or one-vs-rest probabilities divided by their sum.
         """
         positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
-        if self.excluding and joint:
+        if self.is_multiclass and joint:
             return softmax(scores)
-        return self.divided(positive, 0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])))
+        return self.normalize_probabilities(positive, 0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])))
 
-    def divided(self, positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
+    def normalize_probabilities(self, positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
         """Return probabilities of all classes from those of the outputs, divided by their sum.
 
         For two classes, `negative` is the probability of the first. If all are 0, the classes get
@@ -334,7 +335,7 @@ def _encode_number(y) -> float | None:
     if not isinstance(y, float | int | np.integer | np.floating):
         return None
     number = float(y)
-    return number if SMALLEST <= abs(number) <= LARGEST or number == 0.0 else None
+    return number if MIN_MAGNITUDE <= abs(number) <= MAX_MAGNITUDE or number == 0.0 else None
 
 
 class NumberTargets:
@@ -346,25 +347,25 @@ class NumberTargets:
         self.outputs, self.flat = outputs, flat
 
     @classmethod
-    def of(
-        cls, y, n_rows: int, model, *, known=None, whole=True, grow=False
+    def encode(
+        cls, y, n_rows: int, model, *, known=None, is_fit=True, grow=False
     ) -> tuple["NumberTargets", EncodedTargets]:
         """Encode y; return the targets and their columns. Numbers never grow."""
-        refuse_none(y, type(model).__name__)
-        y = take_numbers(model, y, whole=whole)
+        refuse_missing_targets(y, type(model).__name__)
+        y = validate_numbers(model, y, is_fit=is_fit)
         if y.ndim == 2 and y.shape[1] == 1:
-            y = along_one(y)
+            y = flatten_targets(y)
         flat = y.ndim == 1
         y = y[:, None] if flat else y
-        check_length(y, n_rows)
+        check_n_targets(y, n_rows)
         targets = cls(y.shape[1], flat) if known is None else known
         if y.shape[1] != targets.outputs:
             raise ValueError(
                 f"y has {y.shape[1]} targets a row, but the model was begun with {targets.outputs}."
             )
-        return targets, EncodedTargets(frozen(np.ascontiguousarray(y)))
+        return targets, EncodedTargets(readonly_view(np.ascontiguousarray(y)))
 
-    def quick(self) -> Callable[[Any], float | None]:
+    def row_encoder(self) -> Callable[[Any], float | None]:
         """As in `ClassTargets`."""
         return _encode_number if self.flat else _encode_nothing
 
@@ -372,7 +373,7 @@ class NumberTargets:
         """Return None: numbers have no strata."""
         return None
 
-    def shaped(self, weights: np.ndarray) -> np.ndarray:
+    def shape_coef(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights of all outputs in the shape of `coef_`."""
         return weights[0] if self.flat else weights
 
@@ -380,7 +381,7 @@ class NumberTargets:
         """Return numbers in the shape of y."""
         return scores[:, 0] if self.flat else scores
 
-    decision = predict
+    shape_scores = predict
 
     def score(self, scores: np.ndarray, columns: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted coefficient of determination."""

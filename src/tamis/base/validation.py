@@ -11,31 +11,31 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _get_feature_names, assert_all_finite
 
 from tamis.base.fast_checks import (
-    by_reading,
     check_array,
     check_sparse,
+    encode_by_reading,
     explaining_overflow,
     is_float_vector,
     is_plain_matrix,
     matches_training,
-    refuse_collection,
+    refuse_dask_collection,
     validate_data,
     validate_numbers_or_advise,
 )
 from tamis.numerics.csr import (
-    NOTHING,
+    EMPTY,
     Csr,
     count_nonzeros,
-    frozen,
     has_duplicates,
     inspect_rows,
     inspect_values,
     pack_nonzeros,
+    readonly_view,
 )
 
 # Limits of magnitudes: the fourth powers of such numbers, times weights as large, and the inverses
 # of all of these are within float64.
-LARGEST, SMALLEST = 1e50, 1e-50
+MAX_MAGNITUDE, MIN_MAGNITUDE = 1e50, 1e-50
 _RESCALE_ADVICE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
 
 
@@ -43,8 +43,8 @@ def _bit_limits(integer, floating) -> tuple:
     """Return integer type, mask without sign, and the limits of magnitudes as integers."""
     info = np.finfo(floating)
     limits = [
-        floating(max(SMALLEST, float(info.smallest_subnormal))),
-        floating(min(LARGEST, float(info.max))),
+        floating(max(MIN_MAGNITUDE, float(info.smallest_subnormal))),
+        floating(min(MAX_MAGNITUDE, float(info.max))),
     ]
     return integer, integer(np.iinfo(integer).max >> 1), *(end.view(integer) for end in limits)
 
@@ -63,7 +63,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=depth)
 
 
-def half_fitted(model) -> NotFittedError:
+def inconsistent_state_error(model) -> NotFittedError:
     """Return the error for a model with inconsistent attributes.
 
     Loops would read past the end of its arrays.
@@ -76,28 +76,32 @@ def half_fitted(model) -> NotFittedError:
 
 
 # --------------------------------------------------------------------------- matrices
-def take_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True):
+def validate_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True):
     """Return X as validated `Csr`, with scikit-learn's checks of shape and names.
 
-    Magnitudes above `LARGEST` are refused. Those below `SMALLEST` count as 0; a fit (`reset`)
-    refuses an X of nothing else, but not a `chunk` of a stream. `ordered` sorts the columns within
-    each row.
+    Magnitudes above `MAX_MAGNITUDE` are refused. Those below `MIN_MAGNITUDE` count as 0; a fit
+    (`reset`) refuses an X of nothing else, but not a `chunk` of a stream. `ordered` sorts the
+    columns within each row.
     """
     X, fit = _validate_shape(model, X, reset, grow), reset and not chunk
     if sp.issparse(X):
-        return _from_csr(X, fit=fit, ordered=ordered)
+        return csr_from_matrix(X, fit=fit, ordered=ordered)
     return _from_dense(_clean_dense(model, X, fit=fit))
 
 
-def take_blocks(model, X, *, reset: bool, chunk: bool = False):
-    """As `take_matrix`, but a dense X stays a read-only array, for methods that use BLAS."""
+def validate_array(model, X, *, reset: bool, chunk: bool = False):
+    """As `validate_matrix`, but a dense X stays a read-only array, for methods that use BLAS."""
     X, fit = _validate_shape(model, X, reset, False), reset and not chunk
-    return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_clean_dense(model, X, fit=fit))
+    return (
+        csr_from_matrix(X, fit=fit)
+        if sp.issparse(X)
+        else readonly_view(_clean_dense(model, X, fit=fit))
+    )
 
 
 def _validate_shape(model, X, reset: bool, grow: bool):
     """Return X after scikit-learn's checks of shape and names; its numbers are checked later."""
-    X = X if reset else by_reading(model, X)
+    X = X if reset else encode_by_reading(model, X)
     if is_plain_matrix(X) and (reset or matches_training(model, X, grow)):
         check_sparse(X, indices=False)  # they are checked together with the numbers
         if reset:
@@ -105,7 +109,7 @@ def _validate_shape(model, X, reset: bool, grow: bool):
             if hasattr(model, "feature_names_in_"):
                 del model.feature_names_in_
         return X
-    refuse_collection(type(model).__name__, X)
+    refuse_dask_collection(type(model).__name__, X)
     types, layout = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
     options = {"dtype": types, "ensure_all_finite": False, **layout}
     if grow and not reset:
@@ -117,21 +121,21 @@ def _validate_shape(model, X, reset: bool, grow: bool):
     return result
 
 
-def take_columns(model, X, *, reset: bool):
+def validate_columns(model, X, *, reset: bool):
     """Return X for batch solvers, checked in the same way.
 
     It is a float64 array, or a CSC array without duplicates or stored zeros.
     """
     options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
-    X = X if reset else by_reading(model, X)
-    refuse_collection(type(model).__name__, X)
+    X = X if reset else encode_by_reading(model, X)
+    refuse_dask_collection(type(model).__name__, X)
     if not sp.issparse(X):
         return _clean_dense(model, validate_numbers_or_advise(model, X, **options), fit=reset)
     if X.format != "csc":
-        return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
+        return validate_matrix(model, X, reset=reset).to_scipy().astype(np.float64).tocsc()
     # The rows of its transpose are checked, so nothing is sorted again.
     X = validate_data(model, X, accept_sparse="csc", **options)
-    return _from_csr(X.T, fit=reset, transposed=True).scipy().T
+    return csr_from_matrix(X.T, fit=reset, transposed=True).to_scipy().T
 
 
 def _validate_growing(model, X, options):
@@ -169,16 +173,16 @@ def record_columns(model, X, width: int) -> None:
             model.feature_names_in_ = np.asarray(names, dtype=object)
 
 
-def _from_csr(X, *, fit: bool = False, transposed: bool = False, ordered: bool = True) -> Csr:
+def csr_from_matrix(X, *, fit: bool = False, transposed: bool = False, ordered: bool = True) -> Csr:
     """Return validated rows of a SciPy CSR matrix; copy only if something must be corrected.
 
     `transposed`: its rows are the user's columns.
     """
     index_type = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
     unsigned, *limits = _BIT_LIMITS[X.data.dtype.itemsize]
-    indptr = frozen(X.indptr.astype(np.uint64))
-    indices = frozen(np.require(X.indices, requirements=["C", "A"])).view(index_type)
-    data = frozen(np.require(X.data, requirements=["C", "A"]))
+    indptr = readonly_view(X.indptr.astype(np.uint64))
+    indices = readonly_view(np.require(X.indices, requirements=["C", "A"])).view(index_type)
+    data = readonly_view(np.require(X.data, requirements=["C", "A"]))
     bits, width = data.view(unsigned), np.uint64(X.shape[1])
     _, out_of_range, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
     if out_of_range:
@@ -199,9 +203,9 @@ def _from_csr(X, *, fit: bool = False, transposed: bool = False, ordered: bool =
             X.sum_duplicates()
         if fit:
             _check_not_all_tiny(X.data)
-        X.data[np.abs(X.data) < SMALLEST] = 0.0
+        X.data[np.abs(X.data) < MIN_MAGNITUDE] = 0.0
         X.eliminate_zeros()
-        return _from_csr(X, transposed=transposed, ordered=ordered)
+        return csr_from_matrix(X, transposed=transposed, ordered=ordered)
     return Csr(data, indices, indptr, X.shape[1])
 
 
@@ -209,7 +213,7 @@ def _clean_dense(model, X, *, fit: bool):
     """Return dense X with tiny numbers as 0 and large ones refused; copy only if it changes."""
     X = np.require(X, requirements=["A"])
     unsigned, *limits = _BIT_LIMITS[X.itemsize]
-    small, large = inspect_values(frozen(X.ravel(order="K")).view(unsigned), *limits)
+    small, large = inspect_values(readonly_view(X.ravel(order="K")).view(unsigned), *limits)
     if large:
         _check_finite(X, model, "X")
         row_and_column = np.unravel_index(int(np.abs(X).argmax()), X.shape)
@@ -218,10 +222,10 @@ def _clean_dense(model, X, *, fit: bool):
         return X
     if fit:
         _check_not_all_tiny(X)
-    return np.where(np.abs(X) < SMALLEST, 0.0, X)
+    return np.where(np.abs(X) < MIN_MAGNITUDE, 0.0, X)
 
 
-def check_sizes(X) -> None:
+def check_magnitudes(X) -> None:
     """Refuse numbers that models refuse, before rows are split or sampled.
 
     The message then names the user's row.
@@ -229,17 +233,18 @@ def check_sizes(X) -> None:
     if X.dtype.itemsize not in _BIT_LIMITS or X.dtype.kind != "f":
         assert_all_finite(X.data if sp.issparse(X) else X, input_name="X")
     elif sp.issparse(X):
-        _from_csr(X, fit=True)
+        csr_from_matrix(X, fit=True)
     else:
         _clean_dense(None, X, fit=True)
 
 
-def check_matrix_size(name: str, matrix: np.ndarray) -> None:
+def check_matrix_magnitude(name: str, matrix: np.ndarray) -> None:
     """Refuse a matrix parameter with numbers that X may not have."""
     largest = np.abs(matrix).max(initial=0.0)
-    if largest > LARGEST:
+    if largest > MAX_MAGNITUDE:
         raise ValueError(
-            f"{name} holds a number of size {largest:g}; those above {LARGEST:g} are refused. "
+            f"{name} holds a number of size {largest:g}; those above {MAX_MAGNITUDE:g} are "
+            "refused. "
             "Divide it by a constant."
         )
 
@@ -258,7 +263,8 @@ def _check_finite(values, model, name: str) -> None:
 def _refuse_large(value, row_and_column) -> NoReturn:
     row, column = row_and_column
     raise ValueError(
-        f"X holds {value:g} in row {row}, column {column}; numbers larger in size than {LARGEST:g} "
+        f"X holds {value:g} in row {row}, column {column}; numbers larger in size than "
+        f"{MAX_MAGNITUDE:g} "
         f"are refused. {_RESCALE_ADVICE}"
     )
 
@@ -266,32 +272,36 @@ def _refuse_large(value, row_and_column) -> NoReturn:
 def _check_not_all_tiny(values) -> None:
     """Refuse numbers of a fit that are not all 0 but all count as 0."""
     largest = np.abs(values).max(initial=0.0)
-    if 0.0 < largest < SMALLEST:
+    if 0.0 < largest < MIN_MAGNITUDE:
         raise ValueError(
-            f"the largest number of X is {largest:g} in size, and those smaller than {SMALLEST:g} "
+            f"the largest number of X is {largest:g} in size, and those smaller than "
+            f"{MIN_MAGNITUDE:g} "
             f"count as 0: nothing is left. {_RESCALE_ADVICE}"
         )
 
 
 def _from_dense(X) -> Csr:
     """Return validated rows of a dense array."""
-    X = frozen(np.ascontiguousarray(X))
+    X = readonly_view(np.ascontiguousarray(X))
     indptr = np.empty(X.shape[0] + 1, dtype=np.uint64)
     count_nonzeros(X, indptr)
     indices, data = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=X.dtype)
     pack_nonzeros(X, indices, data)
-    return Csr(frozen(data), frozen(indices), frozen(indptr), X.shape[1])
+    return Csr(readonly_view(data), readonly_view(indices), readonly_view(indptr), X.shape[1])
 
 
 # --------------------------------------------------------------------------- weights, parameters
-def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarray:
+def validate_sample_weight(
+    sample_weight, n_rows: int, *, require_positive: bool = False
+) -> np.ndarray:
     """Return row weights as float64; length 0 means none.
 
-    Negative and huge weights are refused, with `some` also all zeros; tiny weights count as 0.
+    Negative and huge weights are refused, with `require_positive` also all zeros; tiny weights
+    count as 0.
     """
     if sample_weight is None:
-        return NOTHING
-    refuse_collection("sample_weight", sample_weight)
+        return EMPTY
+    refuse_dask_collection("sample_weight", sample_weight)
     if isinstance(sample_weight, Real):
         with explaining_overflow("sample_weight"):
             sample_weight = np.full(n_rows, float(sample_weight))
@@ -313,28 +323,30 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
             f"sample_weight has a negative entry, {weights.min():g} at row "
             f"{int(weights.argmin())}; weights must be 0 or more."
         )
-    if (weights > LARGEST).any():
+    if (weights > MAX_MAGNITUDE).any():
         row = int(weights.argmax())
         raise ValueError(
-            f"sample_weight holds {weights[row]:g} in row {row}; weights above {LARGEST:g} are "
+            f"sample_weight holds {weights[row]:g} in row {row}; weights above {MAX_MAGNITUDE:g} "
+            "are "
             "refused. Divide all of them by their mean."
         )
     largest = weights.max(initial=0.0)
-    if some and largest < SMALLEST:
+    if require_positive and largest < MIN_MAGNITUDE:
         advice = (
-            f" Its largest is {largest:g}, and those below {SMALLEST:g} count as 0; divide all of "
+            f" Its largest is {largest:g}, and those below {MIN_MAGNITUDE:g} count as 0; divide "
+            "all of "
             "them by their mean."
             if largest > 0.0
             else ""
         )
         raise ValueError(f"Sample weights must contain at least one non-zero number.{advice}")
-    return frozen(np.where(weights < SMALLEST, 0.0, weights))
+    return readonly_view(np.where(weights < MIN_MAGNITUDE, 0.0, weights))
 
 
-def take_offset(offset, n_rows: int) -> Any:
+def validate_offset(offset, n_rows: int) -> Any:
     """Return an offset as float64, one number per row that is added to the scores; or None.
 
-    Infinite numbers and magnitudes above `LARGEST` are refused.
+    Infinite numbers and magnitudes above `MAX_MAGNITUDE` are refused.
     """
     if offset is None:
         return None
@@ -346,19 +358,20 @@ def take_offset(offset, n_rows: int) -> Any:
         raise ValueError(f"offset must be 1D array, got {offset.ndim}D array.")
     if len(offset) != n_rows:
         raise ValueError(f"offset.shape == {offset.shape}, expected {(n_rows,)}!")
-    if (np.abs(offset) > LARGEST).any():
+    if (np.abs(offset) > MAX_MAGNITUDE).any():
         row = int(np.abs(offset).argmax())
         raise ValueError(
-            f"offset holds {offset[row]:g} in row {row}; numbers larger in size than {LARGEST:g} "
+            f"offset holds {offset[row]:g} in row {row}; numbers larger in size than "
+            f"{MAX_MAGNITUDE:g} "
             "are refused."
         )
-    return frozen(np.ascontiguousarray(offset))
+    return readonly_view(np.ascontiguousarray(offset))
 
 
-def take_numbers(model, y, *, whole: bool, sparse: bool = False):
+def validate_numbers(model, y, *, is_fit: bool, sparse: bool = False):
     """Return numeric targets as float64, with the limits of X; with `sparse` also as a CSC array.
 
-    `whole` is `fit` in `take_matrix`: targets that all count as 0 are refused.
+    `is_fit` is `fit` in `validate_matrix`: targets that all count as 0 are refused.
     """
     layout = {
         "accept_sparse": "csc" if sparse else False,
@@ -372,19 +385,20 @@ def take_numbers(model, y, *, whole: bool, sparse: bool = False):
     _check_finite(values, model, "y")
     sizes = np.abs(values)
     largest = sizes.max(initial=0.0)
-    if largest > LARGEST:
+    if largest > MAX_MAGNITUDE:
         position = int(sizes.argmax())
         row = y.indices[position] if sp.issparse(y) else np.unravel_index(position, y.shape)[0]
         raise ValueError(
             f"y holds {values.ravel()[position]:g} in row {row}; targets larger in size than "
-            f"{LARGEST:g} are refused. Divide y by a constant."
+            f"{MAX_MAGNITUDE:g} are refused. Divide y by a constant."
         )
-    small = (sizes < SMALLEST) & (sizes > 0.0)
+    small = (sizes < MIN_MAGNITUDE) & (sizes > 0.0)
     if not small.any():
         return y
-    if whole and largest < SMALLEST:
+    if is_fit and largest < MIN_MAGNITUDE:
         raise ValueError(
-            f"the largest target is {largest:g} in size, and those below {SMALLEST:g} count as 0: "
+            f"the largest target is {largest:g} in size, and those below {MIN_MAGNITUDE:g} count "
+            "as 0: "
             "nothing is left. Multiply y by a constant."
         )
     y = y.copy()

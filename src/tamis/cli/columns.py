@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tamis.cli.output import label, print_table
-from tamis.data.columns.profile import Figures
+from tamis.data.columns.profile import ColumnSummary
 from tamis.data.source import RowSource
 
 
@@ -23,7 +23,7 @@ def summarize_columns(rows: RowSource) -> list[dict[str, Any]]:
     ]
 
 
-def _summarize_column(figures: Figures, kind: str, facts: dict) -> dict[str, Any]:
+def _summarize_column(figures: ColumnSummary, kind: str, facts: dict) -> dict[str, Any]:
     """Return the summary of a column as plain data, with its text for a line of a table."""
     column: dict[str, Any] = {"name": figures.name, "kind": kind, "rows": figures.rows}
     column["gaps"] = figures.gaps

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tamis.base.estimators.column_names import names_by_reading
+from tamis.base.estimators.column_names import names_from_reading
 from tamis.cli.columns import summarize_columns
 from tamis.cli.messages import print_note
 from tamis.cli.methods import UsageError
 from tamis.cli.output import label
-from tamis.data.bag import beside
+from tamis.data.bag import default_vocabulary_path
 from tamis.data.opening import open_rows
 from tamis.data.options import KINDS
 from tamis.data.source import RowSource
 from tamis.data.survey import Survey
-from tamis.data.tables.outside import local_name
+from tamis.data.tables.remote import local_name
 from tamis.reporting.page.formatting import count_noun
-from tamis.system.files import is_replaced, refuse_inputs
+from tamis.system.files import is_replaced, refuse_overwriting
 from tamis.system.progress import Progress
 
 NamesOf = Callable[[Iterable[int]], list[str]]
@@ -35,14 +35,14 @@ def check_outputs(args: argparse.Namespace) -> None:
     inputs, earlier = list(_input_paths(args)), list[str]()
     checkpoint = getattr(args, "checkpoint", None)
     try:
-        refuse_inputs("/dev/stdout", inputs)  # an input that grows while it is read
+        refuse_overwriting("/dev/stdout", inputs)  # an input that grows while it is read
         for path in filter(None, (getattr(args, name, None) for name in OUTPUTS)):
-            refuse_inputs(path, inputs)
+            refuse_overwriting(path, inputs)
             if is_replaced(path) or os.path.isdir(path):
                 _check_new_file(path, earlier, checkpoint)
                 earlier.append(path)
         if checkpoint:
-            refuse_inputs(checkpoint, inputs)
+            refuse_overwriting(checkpoint, inputs)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -57,7 +57,7 @@ def _input_paths(args: argparse.Namespace) -> Iterator[str]:
             if glob.has_magic(name):
                 yield from glob.iglob(name, recursive=True)
             if option == "corpus" and not args.vocabulary:
-                yield str(beside(Path(name)))
+                yield str(default_vocabulary_path(Path(name)))
 
 
 def _check_new_file(path: str, earlier: list[str], checkpoint: str | None) -> None:
@@ -211,7 +211,7 @@ def suggest_method(survey: Survey, max_weights: int = 10_000_000) -> tuple[str, 
 
 def column_names(model: Any) -> NamesOf:
     """Return a function from column numbers to names, as the file of the model's rows had them."""
-    return names_by_reading(getattr(model, "reading_", None) or {})
+    return names_from_reading(getattr(model, "reading_", None) or {})
 
 
 class ColumnNames:

@@ -18,7 +18,7 @@ from tamis.cli.messages import print_error, print_note
 from tamis.cli.methods import UsageError
 from tamis.cli.options import as_option
 from tamis.cli.parser import make_parser
-from tamis.system.spelling import spelled
+from tamis.system.spelling import use_spelling
 from tamis.system.terminal import without_secrets
 
 EXIT_FAILURE, EXIT_USAGE, EXIT_BROKEN_PIPE = 1, 2, 141
@@ -63,7 +63,7 @@ def _exit_later(code: int) -> None:
     os._exit(code)
 
 
-@spelled(as_option)
+@use_spelling(as_option)
 def main(arguments: list[str] | None = None, signals: "SignalHandler | None" = None) -> int:
     """Run the command line and return its exit code."""
     _set_encoding()

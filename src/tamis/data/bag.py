@@ -40,14 +40,14 @@ def read_bag(path: StrPath, vocabulary: StrPath | None = None) -> tuple[sp.csr_a
         return _from_text(path)
 
 
-def beside(path: Path) -> Path:
+def default_vocabulary_path(path: Path) -> Path:
     """Return the default vocabulary file of a docword file: `vocab` for `docword` in its name."""
     return path.with_name(strip_compression(path.name).replace("docword", "vocab"))
 
 
 def _vocabulary(path: Path, vocabulary, columns: int) -> list[str]:
     """Return the words of a file with one word a line; None means the default file."""
-    file = beside(path) if vocabulary is None else Path(vocabulary)
+    file = default_vocabulary_path(path) if vocabulary is None else Path(vocabulary)
     if file == path or not file.exists():
         raise ReadError(
             f"{path}: the words of its columns are not there ({file}). Name the file with one "

@@ -22,7 +22,7 @@ def names_of(source: "RowSource", columns: Iterable[int]) -> list[str]:
     if source.options.hash_bits and source.format != "npz":
         names_by_bucket = _names_by_bucket(source, columns)
         unhashed_names = (
-            source.layout.names()[: source.layout.buckets] if source.layout is not None else []
+            source.layout.names()[: source.layout.first_bucket] if source.layout is not None else []
         )
         return [
             unhashed_names[c]

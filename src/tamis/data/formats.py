@@ -7,13 +7,13 @@ from tamis.data.options import FORMATS
 from tamis.data.rows import ReadError
 from tamis.data.streams import (
     DECOMPRESSION_ERRORS,
-    STANDARD,
+    STANDARD_INPUT,
     STDIN,
     display_name,
     open_bytes,
     strip_compression,
 )
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 SUFFIXES = {
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
@@ -57,7 +57,7 @@ def common_format(names: list[str]) -> str:
         listed = ", ".join(f"{display_name(name)}: {format}" for name, format in formats.items())
         raise ReadError(
             f"the files are of several formats ({listed}). Read them apart, or pass "
-            f"{option('format', ...)}"
+            f"{format_option('format', ...)}"
         )
     return distinct.pop()
 
@@ -76,14 +76,14 @@ def detect_format(name: str) -> str:
             break
     raise ReadError(
         f"{display_name(name)}: neither its name nor its first line says what format it is in. "
-        f"Pass {option('format')}, one of {', '.join(FORMATS)}."
+        f"Pass {format_option('format')}, one of {', '.join(FORMATS)}."
     )
 
 
 def _head(name: str) -> bytes:
     """Return the first bytes of a file, decompressed."""
     if name == STDIN:
-        STANDARD.keep()
+        STANDARD_INPUT.keep()
     stream = open_bytes(name)
     try:
         head = b""

@@ -7,8 +7,8 @@ from tamis.data.formats import common_format
 from tamis.data.options import CHUNK_BYTES, DEFAULTS, Options, check_encoding, check_options
 from tamis.data.rows import ReadError
 from tamis.data.source import RowSource
-from tamis.data.streams import STDIN, display_name, expand
-from tamis.data.tables.outside import ArrowStream, resolve_source
+from tamis.data.streams import STDIN, display_name, expand_names
+from tamis.data.tables.remote import ArrowStream, resolve_source
 from tamis.data.tables.values import gap_words
 from tamis.system.files import StrPath
 
@@ -138,14 +138,14 @@ def open_rows(
     """
     keywords = {name: value for name, value in locals().items() if name != "source"}
     names, temporary_folder = resolve_source(source)
-    files = expand(names)
-    options = options_of(files, keywords)
+    files = expand_names(names)
+    options = resolve_options(files, keywords)
     rows = RowSource(files, options)
     rows.temporary_folder = temporary_folder
     if schema is not None:
         rows.labels, rows.several = schema.get("labels"), schema.get("several")
     if options.format in ("csv", "tsv", "parquet", "arrow"):
-        from tamis.data.columns.making import LocalFiles, lay_out
+        from tamis.data.columns.layout_builder import LocalFiles, build_layout
         from tamis.data.tables.layout import Layout
 
         if schema is not None:
@@ -153,11 +153,11 @@ def open_rows(
         else:
             rows.keep()
             with LocalFiles(files, options) as tables:
-                rows.layout, rows.layout_notes, rows.profile = lay_out(files, options, tables)
+                rows.layout, rows.layout_notes, rows.profile = build_layout(files, options, tables)
     return rows
 
 
-def options_of(files: list[str], keywords: Mapping[str, Any]) -> Options:
+def resolve_options(files: list[str], keywords: Mapping[str, Any]) -> Options:
     """Return the options of `open_rows`, from all its keywords, for the given files."""
     check_options(keywords)
     values = dict(keywords)

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tamis.system.spelling import parameter, short
+from tamis.system.spelling import format_parameter, shorten_names
 
 CHUNK_BYTES = 1 << 22  # text of a chunk; several chunks are in memory at a time
 MAX_LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
@@ -72,25 +72,26 @@ def check_options(keywords: Mapping[str, Any]) -> None:
         if keywords[name] not in choices:
             listed = ", ".join(map(repr, choices))
             raise ValueError(
-                f"{parameter(name, 'open_rows')} must be one of {listed}. Got "
+                f"{format_parameter(name, 'open_rows')} must be one of {listed}. Got "
                 f"{keywords[name]!r} instead."
             )
     hash_bits, delimiter = keywords["hash_bits"], keywords["delimiter"]
     if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
         raise ValueError(
-            f"{parameter('hash_bits', 'open_rows')} must be a whole number from 1 to 40. Got "
+            f"{format_parameter('hash_bits', 'open_rows')} must be a whole number from 1 to 40. "
+            "Got "
             f"{hash_bits!r} instead."
         )
     if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
         raise ValueError(
-            f"{parameter('delimiter', 'open_rows')} must be one character. Got "
+            f"{format_parameter('delimiter', 'open_rows')} must be one character. Got "
             f"{delimiter!r} instead."
         )
     for name, minimum in MIN_VALUES.items():
         value = keywords[name]
         if value is not None and not (isinstance(value, int) and value >= minimum):
             raise ValueError(
-                f"{parameter(name, 'open_rows')} must be a whole number of at least "
+                f"{format_parameter(name, 'open_rows')} must be a whole number of at least "
                 f"{minimum}. Got {value!r} instead."
             )
     check_kinds(keywords["kinds"])
@@ -101,7 +102,8 @@ def check_kinds(kinds: Mapping[str | int, str] | None) -> None:
     for column, kind in (kinds or {}).items():
         if kind not in KINDS:
             raise ValueError(
-                f"The 'kinds' parameter says {kind!r} of column {short(column)!r}; a column is one "
+                f"The 'kinds' parameter says {kind!r} of column {shorten_names(column)!r}; a "
+                "column is one "
                 f"of {', '.join(map(repr, KINDS))}."
             )
 
@@ -115,6 +117,7 @@ def check_encoding(name: str) -> None:
         is_ascii_superset = False
     if not is_ascii_superset:
         raise ValueError(
-            f"{parameter('encoding', 'open_rows')} must be one that Python knows and that has "
+            f"{format_parameter('encoding', 'open_rows')} must be one that Python knows and that "
+            "has "
             f"ASCII's bytes for its signs, such as 'latin-1' or 'cp1252'. Got {name!r} instead."
         )

@@ -81,7 +81,7 @@ class Labels(NamedTuple):
 
 
 @dataclass
-class Bad:
+class SkippedLines:
     """Number of skipped lines, and messages about the first ten."""
 
     count: int = 0
@@ -99,7 +99,7 @@ class ReaderState:
     """State of a reader: decisions about the format, and skipped lines."""
 
     skip: bool = False
-    bad: Bad = field(default_factory=Bad)
+    bad: SkippedLines = field(default_factory=SkippedLines)
     width: int = 0  # largest number of columns so far
     base: int | None = None  # number of the first column in svmlight text; None until it is known
     several: bool | None = None  # whether rows may have several labels; None until it is known

@@ -13,8 +13,16 @@ import scipy.sparse as sp
 
 from tamis.data.options import Options
 from tamis.data.read_ahead import read_ahead
-from tamis.data.rows import Bad, Labels, Position, ReadError, ReaderState, Rows, ZeroBasedError
-from tamis.data.streams import STANDARD, STDIN, display_name, fingerprint
+from tamis.data.rows import (
+    Labels,
+    Position,
+    ReadError,
+    ReaderState,
+    Rows,
+    SkippedLines,
+    ZeroBasedError,
+)
+from tamis.data.streams import STANDARD_INPUT, STDIN, display_name, fingerprint
 from tamis.data.survey import RowObserver, Survey
 
 if TYPE_CHECKING:
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
 
 MIN_DUPLICATE_FRACTION = 0.01  # fraction of duplicate rows that a note reports
-SMALL_BYTES = 1 << 24  # chunks of a survey that stay in memory for all later readings
+MAX_CACHED_BYTES = 1 << 24  # chunks of a survey that stay in memory for all later readings
 Chunk = tuple[
     Rows | None, ReaderState, int
 ]  # rows, state of their reader, bytes of the files so far
@@ -44,11 +52,11 @@ class RowSource:
         self.base = {"auto": None, True: 0, False: 1}[options.zero_based]
         self.several = None if options.multilabel == "auto" else bool(options.multilabel)
         self.labels: list | None = None  # of a source with several labels a row
-        self.surveyed: Survey | None = None
+        self.survey_result: Survey | None = None
         self.profile: Profile | None = None  # of a table that was read before the first chunk
         self.layout_notes: list[str] = []  # decisions about its columns
         self.temporary_folder: Any = None  # holds copies of remote files
-        self.bad, self.dropped, self.done = Bad(), 0, 0
+        self.bad, self.dropped, self.done = SkippedLines(), 0, 0
         self.unseen: dict[str, np.ndarray] = {}
         self.skipped_last = 0  # number of bad lines after the last chunk
         self.chunks: list[Chunk] | None = None  # all chunks if a survey has left them in memory
@@ -84,11 +92,13 @@ class RowSource:
         if self.several and self.options.multilabel == "auto":
             notes.append("rows have several labels")
         if (
-            self.surveyed is not None
-            and self.surveyed.n_duplicate_rows >= MIN_DUPLICATE_FRACTION * self.surveyed.rows
+            self.survey_result is not None
+            and self.survey_result.n_duplicate_rows
+            >= MIN_DUPLICATE_FRACTION * self.survey_result.rows
         ):
             notes.append(
-                f"{self.surveyed.n_duplicate_rows:,} of {self.surveyed.rows:,} rows equal an "
+                f"{self.survey_result.n_duplicate_rows:,} of {self.survey_result.rows:,} rows "
+                "equal an "
                 "earlier one: a held-out row may have a duplicate among the training rows, so "
                 "that errors look smaller than on new rows"
             )
@@ -137,7 +147,7 @@ class RowSource:
         """
         if self.chunks is None or position is not None:
             return read_ahead(lambda: self._chunks(position or Position()))
-        if sum(memory_bytes(rows) for rows, *_ in self.chunks) <= SMALL_BYTES:
+        if sum(memory_bytes(rows) for rows, *_ in self.chunks) <= MAX_CACHED_BYTES:
             return map(copy.deepcopy, self.chunks)  # a reader may change its chunk
         chunks, self.chunks = deque(self.chunks), None
         return iter(lambda: chunks.popleft() if chunks else None, None)
@@ -173,7 +183,7 @@ class RowSource:
     def _chunks(self, position: Position) -> Iterator[Chunk]:
         """Yield (rows, reader state, bytes read) of file after file; last (None, state, bytes)."""
         skip = self.options.on_bad == "skip"
-        state = ReaderState(skip, Bad(), position.width, self.base, self.several)
+        state = ReaderState(skip, SkippedLines(), position.width, self.base, self.several)
         state.skipped = [] if self.options.drop else None
         reader = self._reader(state)
         bytes_before = sum(
@@ -186,7 +196,7 @@ class RowSource:
                 start = Position(file_index, 0, 1, position.rows, position.width)
             for rows, done in reader.read(name, start):
                 position = rows.position
-                bad = Bad(state.bad.count, list(state.bad.first))
+                bad = SkippedLines(state.bad.count, list(state.bad.first))
                 yield rows, replace(state, bad=bad), bytes_before + done
             bytes_before += 0 if name == STDIN else os.path.getsize(name)
             position = Position(file_index + 1, 0, 1, position.rows, state.width)
@@ -249,17 +259,17 @@ class RowSource:
         """Read all files once, return counts of rows, columns and classes, and store them.
 
         `columns` also counts the rows with a nonzero in each column. `watch` returns an observer
-        whose `add` gets every chunk of the reading; the survey has it as `beside`. If all chunks
+        whose `add` gets every chunk of the reading; the survey has it as `observer`. If all chunks
         take at most `memory` bytes, they stay in memory for the next reading, which then opens no
         file.
         """
-        stored = self.surveyed
+        stored = self.survey_result
         if stored is not None and (not columns or stored.counts is not None) and watch is None:
             return stored
         result = self.look(columns, tell, watch, memory)
         if not result.rows:
             raise self._no_rows_error()
-        return self.agree(result)
+        return self.apply_survey(result)
 
     def look(
         self,
@@ -272,7 +282,7 @@ class RowSource:
         self.keep()
         state = None
         while True:
-            survey = Survey(beside=None if watch is None else watch())
+            survey = Survey(observer=None if watch is None else watch())
             chunks, bytes_left = list[Chunk](), memory
             try:
                 for rows, state, done in self._chunks_from():
@@ -303,7 +313,7 @@ class RowSource:
         survey.count_duplicate_rows()
         return survey
 
-    def agree(self, survey: Survey) -> Survey:
+    def apply_survey(self, survey: Survey) -> Survey:
         """Read by the decisions of a survey: of these files, or merged with those of others."""
         if self.options.zero_based == "auto" and survey.base is not None:
             self.base = survey.base
@@ -313,14 +323,14 @@ class RowSource:
             self.several = False
         if self.options.columns is None and self.layout is None:
             self.options = self.options._replace(n_features=survey.features)
-        self.surveyed = survey
+        self.survey_result = survey
         return survey
 
     def keep(self) -> None:
         """Make sure that the rows can be read again: copy standard input to a temporary file."""
         if STDIN in self.files:
-            STANDARD.keep()
-            self.total = max(self.total, STANDARD.kept.seek(0, os.SEEK_END))
+            STANDARD_INPUT.keep()
+            self.total = max(self.total, STANDARD_INPUT.kept.seek(0, os.SEEK_END))
 
     def names_of(self, columns: Iterable[int]) -> list[str]:
         """Return names of some columns.

@@ -75,11 +75,11 @@ class Stdin:
         self.is_started = True
 
 
-STANDARD = Stdin()
+STANDARD_INPUT = Stdin()
 
 
 # --------------------------------------------------------------------------- names
-def expand(source: StrPath | Iterable[StrPath]) -> list[str]:
+def expand_names(source: StrPath | Iterable[StrPath]) -> list[str]:
     """Return the names of files from a name, several names or a glob; a glob in sorted order."""
     if isinstance(source, str | os.PathLike):
         source = [source]
@@ -137,8 +137,8 @@ def open_bytes(name: str) -> Stream:
         f"{display_name(name)}: it cannot be opened", "Check the name, and that this is a file."
     ):
         if name == STDIN:
-            raw: Any = STANDARD.open()
-            if STANDARD.kept is not None:
+            raw: Any = STANDARD_INPUT.open()
+            if STANDARD_INPUT.kept is not None:
                 raw.seek(0)
         else:
             raw = open(name, "rb", buffering=0)
@@ -291,8 +291,8 @@ _DIGEST_BLOCKS, _DIGEST_BLOCK_BYTES = 16, 1 << 16  # of a file, spaced evenly
 def fingerprint(name: str) -> dict:
     """Return size, time of change and a digest of some bytes of a file, to detect changes."""
     if name == STDIN:
-        STANDARD.keep()
-        return {"size": STANDARD.kept.seek(0, os.SEEK_END), "digest": STANDARD.digest}
+        STANDARD_INPUT.keep()
+        return {"size": STANDARD_INPUT.kept.seek(0, os.SEEK_END), "digest": STANDARD_INPUT.digest}
     facts, total = os.stat(name), hashlib.sha256()
     with open(name, "rb") as file:
         for k in range(_DIGEST_BLOCKS):

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from tamis.base.class_messages import MAX_CLASSES
-from tamis.data.rows import MAX_LISTED, Bad, Labels, ReadError, Rows
+from tamis.data.rows import MAX_LISTED, Labels, ReadError, Rows, SkippedLines
 from tamis.numerics.hashing import count_duplicates, row_hashes
 from tamis.numerics.numba import compiled
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 MAX_COMPARED_ROWS = 1 << 20  # rows that are compared with each other
 MAX_COUNTED_COLUMNS = 1 << 28  # columns whose rows are counted: 8 bytes each
@@ -41,13 +41,13 @@ class Survey:
     # Number of rows of each target; empty if there are too many targets.
     labels: dict = field(default_factory=dict)
     many: bool = False  # whether there are too many different targets to count
-    whole: bool = True  # whether all targets are whole numbers (or words)
+    is_integer: bool = True  # whether all targets are whole numbers (or words)
     words: bool = False  # whether targets are words
     several: bool = False
     weighted: bool = False
     counts: np.ndarray | None = None  # rows with a nonzero in each column
-    bad: Bad = field(default_factory=Bad)
-    beside: RowObserver | None = None  # observer of the same reading
+    bad: SkippedLines = field(default_factory=SkippedLines)
+    observer: RowObserver | None = None  # observer of the same reading
     n_duplicate_rows: int = 0  # rows that equal an earlier one, among the first 2^20
     learnt: int = 0  # rows of weight above 0
     base: int | None = None  # number of the first column, in formats where it may be 0 or 1
@@ -57,8 +57,8 @@ class Survey:
     def add(self, rows: Rows, columns: bool) -> None:
         """Add a chunk; with `columns`, count the rows of each column too."""
         X = rows.X
-        if self.beside is not None:
-            self.beside.add(rows)
+        if self.observer is not None:
+            self.observer.add(rows)
         self.rows += X.shape[0]
         self.features = max(self.features, X.shape[1])
         self.nonzeros += X.nnz
@@ -69,7 +69,7 @@ class Survey:
         self.learnt += X.shape[0] if weights is None else int(np.count_nonzero(weights))
         if columns:
             self._count_columns(X, rows.file)
-        self._meet(rows.targets)
+        self.add_targets(rows.targets)
         if self.rows <= MAX_COMPARED_ROWS:
             self.hashes.append(row_hashes(X))
 
@@ -96,7 +96,10 @@ class Survey:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("many", "several", "weighted"):
             setattr(self, name, getattr(self, name) or getattr(other, name))
-        self.whole, self.longest = self.whole and other.whole, max(self.longest, other.longest)
+        self.is_integer, self.longest = (
+            self.is_integer and other.is_integer,
+            max(self.longest, other.longest),
+        )
         if other.rows:
             self.features = max(self.features, other.features + (0 if self.hashed else shift))
         self._add_labels(other.labels)
@@ -120,7 +123,7 @@ class Survey:
         if X.shape[1] > MAX_COUNTED_COLUMNS:
             raise ReadError(
                 f"{file}: column {X.shape[1]:,} is too far out to count rows by column. Pass "
-                f"{option('hash_bits', 20)}, or number the columns anew."
+                f"{format_option('hash_bits', 20)}, or number the columns anew."
             )
         if len(self.counts) < X.shape[1]:
             wider_counts = np.zeros(max(X.shape[1], min(2 * len(self.counts), 1 << 30)), np.int64)
@@ -130,7 +133,7 @@ class Survey:
             X.indices.view(np.uint64 if X.indices.itemsize == 8 else np.uint32), self.counts
         )
 
-    def _meet(self, targets: Any) -> None:
+    def add_targets(self, targets: Any) -> None:
         """Add the targets of a chunk."""
         if targets is None:
             return
@@ -143,7 +146,7 @@ class Survey:
         self.words = self.words or targets.dtype.kind in "OUS"
         if numeric:
             targets = targets[~np.isnan(targets)]
-            self.whole = self.whole and bool((targets == np.floor(targets)).all())
+            self.is_integer = self.is_integer and bool((targets == np.floor(targets)).all())
         if self.many:
             return
         values, counts = np.unique(targets, return_counts=True)
@@ -184,5 +187,5 @@ class Survey:
     def as_classes(self) -> bool:
         """Return whether the targets look like classes: words, or few different whole numbers."""
         return self.several or (
-            self.whole and not self.many and 0 < len(self.labels) <= max(20, self.rows // 50)
+            self.is_integer and not self.many and 0 < len(self.labels) <= max(20, self.rows // 50)
         )

@@ -9,14 +9,14 @@ from typing import Any
 
 from tamis.distributed.worker_tasks import PathState
 from tamis.model_files import save
-from tamis.system.files import StrPath, replacing
-from tamis.training.checkpoint import ANEW, NAME, CheckpointError, Folder
+from tamis.system.files import StrPath, atomic_writer
+from tamis.training.checkpoint import RECORD_NAME, RESTART_HINT, CheckpointError, CheckpointFolder
 from tamis.training.record import checksum
 
 KIND = "tamis rounds 1"
 
 
-class PathCheckpoints(Folder):
+class PathCheckpoints(CheckpointFolder):
     """The checkpoint folder of a number of paths, claimed for this run while the context lasts."""
 
     def __init__(self, path: StrPath, paths: int):
@@ -38,14 +38,14 @@ class PathCheckpoints(Folder):
         for name, path in zip(names, paths, strict=True):
             save(path.model, self.path / name)
         entries = [
-            {"name": name, "checksum": self._sum(name), "visited": path.visited}
+            {"name": name, "checksum": self._model_checksum(name), "visited": path.visited}
             | {"rows": path.rows, "steps": path.steps}
             for name, path in zip(names, paths, strict=True)
         ]
         record = {"kind": KIND, "round": done, "paths": entries, "task": self.task}
         record = json.loads(json.dumps(record))
         record["checksum"] = checksum(record)
-        with replacing(self.path / NAME) as file:
+        with atomic_writer(self.path / RECORD_NAME) as file:
             file.write(json.dumps(record, indent=1).encode())
         self._remove(*self._set_names(before))
 
@@ -53,15 +53,15 @@ class PathCheckpoints(Folder):
         """Number of rounds that are done, and the paths after them; None where there is no
         record.
         """
-        file, record = self.path / NAME, self._record(task)
+        file, record = self.path / RECORD_NAME, self._record(task)
         if record is None:
             return None
         if error := _record_error(record):
-            raise CheckpointError(f"{file}: {error}. {ANEW}")
+            raise CheckpointError(f"{file}: {error}. {RESTART_HINT}")
         self._compare(self.task, record["task"])
         names = [one["name"] for one in record["paths"]]
         if names not in (self._set_names("a"), self._set_names("b")):
-            raise CheckpointError(f"{file}: its models are not of this folder. {ANEW}")
+            raise CheckpointError(f"{file}: its models are not of this folder. {RESTART_HINT}")
         self.letter = "a" if names == self._set_names("a") else "b"
         self._remove(*self._set_names("a" if self.letter == "b" else "b"))
         return record["round"], [self._load_path(one) for one in record["paths"]]

@@ -19,7 +19,7 @@ from tamis.distributed.schedule import Schedule
 from tamis.distributed.schema import TABLES, SharedSchema, shared_schema, table_schema
 from tamis.distributed.summing import models as summing
 from tamis.distributed.worker_tasks import PathState, file_schema, list_files
-from tamis.system.files import StrPath, made_from, refuse_inputs
+from tamis.system.files import StrPath, record_sources, refuse_overwriting
 from tamis.system.threads import locked
 
 Model = TypeVar("Model")
@@ -138,7 +138,7 @@ def fit(
         placement = plan(start, rows, executor, target, checkpoint, reading)
         schema = placement.schema
         assert schema is not None
-        made_from(model, [source.name for source in placement.sources if source.kind == FILE])
+        record_sources(model, [source.name for source in placement.sources if source.kind == FILE])
         if how == "stages":
             trained = staged.learn(start, placement, sweeps, stages, segment, progress)
             return _finished(model, trained, schema, sweeps)
@@ -216,7 +216,7 @@ def plan(
         reading = {**reading} if target is None else {**reading, "target": target}
         files, options = _on_first_worker(executor, list_files, names, reading)
         if checkpoint is not None:
-            refuse_inputs(checkpoint, files)
+            refuse_overwriting(checkpoint, files)
         schema = reading.pop("schema", None)
         reading |= {"format": options.format}
         sources = [PartitionSource(FILE, name, name) for name in files]

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tamis.base.estimators.mean import Mean
+from tamis.base.estimators.mean import MeanState
 from tamis.base.targets import ClassTargets
 from tamis.distributed.worker_tasks import Partition, PathState, learn_partition
-from tamis.solvers.first_order.state import Engine
-from tamis.solvers.second_order.state import ConfidenceEngine
+from tamis.solvers.first_order.state import FirstOrderState
+from tamis.solvers.second_order.state import ConfidenceState
 from tamis.terms.optimizers import Averaged, CappedDescent
 
 MERGES = ("mean", "precision")
@@ -19,9 +19,11 @@ MERGES = ("mean", "precision")
 # --------------------------------------------------------------------------- paths
 def has_mean(model: Any) -> bool:
     """Whether the mean of several models of this class is a model of this class."""
-    contents = [vars(base).get("_contents", {}).get("_engine") for base in type(model).__mro__]
+    contents = [
+        vars(base).get("_contents", {}).get("_solver_state") for base in type(model).__mro__
+    ]
     declared = next((one for one in contents if one is not None), None)
-    return any(getattr(one, "cls", None) is Mean for one in getattr(declared, "contents", ()))
+    return any(getattr(one, "cls", None) is MeanState for one in getattr(declared, "contents", ()))
 
 
 def mean_of(models: list[Any]) -> Any:
@@ -29,12 +31,12 @@ def mean_of(models: list[Any]) -> Any:
     if len(models) == 1:
         return models[0]
     mean = copy.copy(models[0])
-    engines = [model._engine for model in models]
-    mean._engine = Mean(engines)
-    nonzero_counts = np.zeros_like(mean._engine.table)
+    engines = [model._solver_state for model in models]
+    mean._solver_state = MeanState(engines)
+    nonzero_counts = np.zeros_like(mean._solver_state.table)
     for engine in engines:
         nonzero_counts += engine.weights() != 0.0
-    mean.selection_probability_ = mean._targets.shaped(nonzero_counts / len(engines))
+    mean.selection_probability_ = mean._targets.shape_coef(nonzero_counts / len(engines))
     mean.paths_ = models
     return mean
 
@@ -52,10 +54,10 @@ class LearntApart:
 
 def refuse_mix(model: Any, merge: str) -> str:
     """Why such models cannot be mixed; empty where they can."""
-    engine: Any = getattr(model, "_engine", None)
-    if type(engine) not in (Engine, ConfidenceEngine):
+    engine: Any = getattr(model, "_solver_state", None)
+    if type(engine) not in (FirstOrderState, ConfidenceState):
         return "its state has no mean that is a state again"
-    if isinstance(engine, ConfidenceEngine):
+    if isinstance(engine, ConfidenceState):
         if engine.full:
             return "full covariances have no plain mean; pass covariance='diagonal'"
         if engine.kept.size:
@@ -78,10 +80,10 @@ def learn_apart(start: PathState, partition: Partition, merge: str) -> LearntApa
         name = type(path.model).__name__
         raise ValueError(f"how='mix' does not go with this {name}: {reason}. Or use how='walk'.")
     model = copy.copy(path.model)
-    model._engine = engine = model._engine.flushed()
+    model._solver_state = engine = model._solver_state.flushed()
     learnt = LearntApart(replace(path, model=model), path.rows)
     if merge == "precision":
-        start_engine = getattr(start.model, "_engine", None)
+        start_engine = getattr(start.model, "_solver_state", None)
         precision = engine.state[:, engine.outputs :]
         before = 0.0 if start_engine is None else start_engine.state[:, engine.outputs :]
         learnt.gained_precision = precision - before
@@ -94,7 +96,7 @@ def merge_learnt(left: LearntApart, right: LearntApart) -> LearntApart:
     rows = left.rows + right.rows
     fraction = right.rows / rows if rows else 0.0
     model, other = copy.copy(left.path.model), right.path.model
-    model._engine = model._engine.mixed(other._engine, fraction)
+    model._solver_state = model._solver_state.weighted_mean_with(other._solver_state, fraction)
     model._targets = _mixed_targets(left.path.model._targets, other._targets, fraction)
     path = PathState(
         model,
@@ -105,16 +107,16 @@ def merge_learnt(left: LearntApart, right: LearntApart) -> LearntApart:
     )
     merged = LearntApart(path, rows)
     if left.mean_precision is not None:
-        _weight_by_precision(model._engine, left, right, merged)
+        _weight_by_precision(model._solver_state, left, right, merged)
     return merged
 
 
 def _weight_by_precision(
-    engine: ConfidenceEngine, left: LearntApart, right: LearntApart, merged: LearntApart
+    engine: ConfidenceState, left: LearntApart, right: LearntApart, merged: LearntApart
 ) -> None:
     """Replace the plain mean of the weights by one that is weighted by precision."""
     outputs = engine.outputs
-    means = [one.path.model._engine.state[:, :outputs] for one in (left, right)]
+    means = [one.path.model._solver_state.state[:, :outputs] for one in (left, right)]
     total = left.mean_precision + right.mean_precision
     merged.mean_precision = total
     merged.gained_precision = left.gained_precision + right.gained_precision
@@ -126,9 +128,9 @@ def finish_mix(start: PathState, root: LearntApart) -> PathState:
     """The path after a sweep, from the root of the merge tree."""
     path = root.path
     if root.gained_precision is not None:
-        engine = path.model._engine = copy.copy(path.model._engine)
+        engine = path.model._solver_state = copy.copy(path.model._solver_state)
         engine.state = engine.state.copy()
-        start_engine = getattr(start.model, "_engine", None)
+        start_engine = getattr(start.model, "_solver_state", None)
         before = 0.0 if start_engine is None else start_engine.state[:, engine.outputs :]
         engine.state[:, engine.outputs :] = before + root.gained_precision
     visited, rows = start.visited + path.visited, start.rows + path.rows

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from tamis.base.estimators.stream import LinearStream
+from tamis.base.estimators.stream import OnlineLinearModel
 from tamis.distributed.executors import ConnectionLost, Executor
 from tamis.distributed.inputs import FILE, PartitionSource, is_lazy
 from tamis.distributed.schema import PartitionSummary, SharedSchema
@@ -76,7 +76,7 @@ class Placement:
     ):
         self.executor, self.sources, self.target = executor, sources, target
         self.schema: SharedSchema | None = None
-        self.encoder: LinearStream | None = None
+        self.encoder: OnlineLinearModel | None = None
         self.worker_order: list[str] = []
         self.fractions: dict[str, float] = {}  # of slow workers
         self.opened: dict[int, tuple[str, Any]] = {}  # worker and handle of partitions

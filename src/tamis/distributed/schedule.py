@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from tamis.base.estimators.stream import Stream
+from tamis.base.estimators.stream import PassesModel
 from tamis.distributed.checkpoint import PathCheckpoints
 from tamis.distributed.executors import merge_tree
 from tamis.distributed.merging import finish_mix, learn_apart, merge_learnt
@@ -201,7 +201,7 @@ class Schedule:
         """Whether a model counts its rows as the account does: not where a class has weight 0."""
         weights = getattr(model, "class_weight", None)
         all_count = not isinstance(weights, dict) or all(weights.values())
-        return isinstance(model, Stream) and all_count
+        return isinstance(model, PassesModel) and all_count
 
     def _progress_text(self, n_paths: int, done: int, pace: float) -> str:
         """Text of the progress bar; the pace is in rows of all paths a second."""

@@ -10,16 +10,16 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from tamis.base.class_messages import too_many_classes_message
-from tamis.data.columns.making import lay_out, reader_of
+from tamis.data.columns.layout_builder import build_layout, table_module
 from tamis.data.columns.merging import merge_profiles, merge_texts
-from tamis.data.columns.profile import First, Profile
+from tamis.data.columns.profile import Profile, TableHead
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import Options
 from tamis.data.rows import ReadError, class_numbers
 from tamis.data.survey import Survey
 from tamis.data.tables.frames import Reading
-from tamis.data.tables.layout import WORDS, Column
-from tamis.training.judge import constant
+from tamis.data.tables.layout import CATEGORY, Column
+from tamis.training.validation import constant_target_message
 
 TABLES = ("csv", "tsv", "parquet", "arrow")
 
@@ -111,9 +111,9 @@ def _first_classes(model: Any, survey: Survey) -> np.ndarray:
     if survey.many:
         raise ReadError(too_many_classes_message())
     if len(survey.classes) == 1:
-        raise ValueError(constant(model, survey.classes[0]))
+        raise ValueError(constant_target_message(model, survey.classes[0]))
     classes = np.array(survey.classes)
-    return classes.astype(np.int64) if classes.dtype.kind == "f" and survey.whole else classes
+    return classes.astype(np.int64) if classes.dtype.kind == "f" and survey.is_integer else classes
 
 
 def class_targets(targets: Any, schema: SharedSchema, name: str) -> Any:
@@ -131,7 +131,7 @@ def table_schema(files: list[str], options: Options, run_on_all: Callable) -> di
 
     ``run_on_all(make_task)`` returns the results of a task for every file, run on its worker.
     """
-    layout, *_ = lay_out(files, options, RemoteTable(options, run_on_all))
+    layout, *_ = build_layout(files, options, RemoteTable(options, run_on_all))
     schema: dict[str, Any] = {"format": options.format, "zero_based": None}
     schema |= {"hash_bits": options.hash_bits, "n_features": layout.width}
     schema |= {"labels": None, "several": None, "layout": layout.to_dict()}
@@ -141,12 +141,12 @@ def table_schema(files: list[str], options: Options, run_on_all: Callable) -> di
 
 
 class RemoteTable:
-    """A table whose files are read by the workers; `lay_out` reads it by these three methods."""
+    """A table whose files the workers read; `build_layout` reads it by these three methods."""
 
     def __init__(self, options: Options, run_on_all: Callable):
         self.options, self.run_on_all = options, run_on_all
 
-    def look(self) -> list[First]:
+    def look(self) -> list[TableHead]:
         """The first rows of every file that has some."""
         heads = self.run_on_all(lambda k, source, worker: (read_head, source.value, self.options))
         if isinstance(heads[0], ReadError):
@@ -166,7 +166,7 @@ class RemoteTable:
             if not late:
                 return merge_profiles([profile for profile, _ in profiles])
             for c in late:
-                c.role, c.words = WORDS, True
+                c.role, c.words = CATEGORY, True
 
     def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
         """Counts of the words of text columns."""
@@ -176,10 +176,10 @@ class RemoteTable:
         return merge_texts(counts)
 
 
-def read_head(name: str, options: Options) -> First | ReadError:
+def read_head(name: str, options: Options) -> TableHead | ReadError:
     """The first rows of a file, or the error that says why there are none."""
     try:
-        return reader_of(options.format).look(name, options)
+        return table_module(options.format).look(name, options)
     except ReadError as error:
         return error
 
@@ -189,7 +189,7 @@ def profile_file(
 ) -> tuple[Profile, set[str]]:
     """Profile of a file, and the names of the columns that hold words in it."""
     columns = copy.deepcopy(columns)
-    profile = reader_of(options.format).read_profile([name], options, columns, free.__contains__)
+    profile = table_module(options.format).read_profile([name], options, columns, free.__contains__)
     return profile, {c.name for c in columns if c.words}
 
 
@@ -197,4 +197,4 @@ def count_words(
     name: str, options: Options, columns: list[Column], names: list[str]
 ) -> dict[str, RowCounts]:
     """Counts of the words of a file's text columns."""
-    return reader_of(options.format).read_texts([name], options, columns, names)
+    return table_module(options.format).read_texts([name], options, columns, names)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.validation import take_matrix, take_weights
+from tamis.base.validation import validate_matrix, validate_sample_weight
 from tamis.data.rows import ReadError
 from tamis.distributed.executors import RemoteValue, merge_tree
 from tamis.distributed.placement import Placement, place_partitions, with_replays
@@ -197,21 +197,21 @@ def read(partition: Partition, model: Any) -> TrainingRows:
     model, named = copy.copy(model), {}
     if wants_classes(model) and schema.classes is not None:
         named["classes"] = schema.classes
-    rows = take_matrix(model, X, reset=True, chunk=True)
-    weights = take_weights(sample_weight, rows.n_rows)
+    rows = validate_matrix(model, X, reset=True, chunk=True)
+    weights = validate_sample_weight(sample_weight, rows.n_rows)
     row_count, (expected,) = sum(block.row_count for block in blocks), schema.row_counts
     if row_count != expected:
         raise ReadError(
             f"{partition.name}: {row_count:,} rows, where there were {expected:,}: it has "
             "changed. Begin anew."
         )
-    targets, encoded = model._code(y, rows.n_rows, whole=False, **named)
+    targets, encoded = model._encode_targets(y, rows.n_rows, is_fit=False, **named)
     return _positive_rows(TrainingRows(rows, encoded.columns, weights, targets))
 
 
 def weigh(data: TrainingRows, model: Any) -> TrainingRows:
     """Multiply the class weights of a model into the row weights."""
-    _, weights = model._weigh(data.targets, data.columns, data.weights)
+    _, weights = model._weight_rows(data.targets, data.columns, data.weights)
     return _positive_rows(data._replace(weights=weights))
 
 
@@ -221,15 +221,15 @@ def _positive_rows(data: TrainingRows) -> TrainingRows:
     if not len(weights) or weights.all():
         return data
     at = np.flatnonzero(weights)
-    return TrainingRows(rows.picked(at), columns[at], weights[at], targets)
+    return TrainingRows(rows.select_rows(at), columns[at], weights[at], targets)
 
 
 def count(data: TrainingRows) -> Counts:
     """Count entries of columns and rows of classes in a partition."""
-    columns = np.bincount(data.rows.scipy().indices, minlength=data.rows.n_features)
+    columns = np.bincount(data.rows.to_scipy().indices, minlength=data.rows.n_features)
     classes = np.zeros(0, np.int64)
-    if hasattr(data.targets, "codes_of") and not data.targets.labels:
-        codes = data.targets.codes_of(data.columns).astype(np.int64)
+    if hasattr(data.targets, "class_indices") and not data.targets.labels:
+        codes = data.targets.class_indices(data.columns).astype(np.int64)
         classes = np.bincount(codes, minlength=len(data.targets.classes))
     return Counts(columns, classes, data.rows.n_rows, data.targets)
 

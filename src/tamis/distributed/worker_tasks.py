@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.estimators.stream import EncodedRows, LinearStream
+from tamis.base.estimators.stream import EncodedRows, OnlineLinearModel
 from tamis.base.fast_checks import check_sparse
-from tamis.data.opening import open_rows, options_of
+from tamis.data.opening import open_rows, resolve_options
 from tamis.data.options import Options
 from tamis.data.rows import ReadError
-from tamis.data.streams import expand, fingerprint
+from tamis.data.streams import expand_names, fingerprint
 from tamis.data.survey import Survey
 from tamis.distributed.inputs import FRAME
 from tamis.distributed.schema import (
@@ -31,7 +31,7 @@ from tamis.distributed.schema import (
     class_targets,
     wants_classes,
 )
-from tamis.system.threads import one_thread
+from tamis.system.threads import single_threaded_blas
 
 COMPILE_ROWS = 16  # rows that the loops are compiled with before the first round
 
@@ -111,8 +111,8 @@ def array_bytes(thing: Any, seen: set[int] | None = None) -> int:
 # --------------------------------------------------------------------------- files
 def list_files(names: list[str], reading: dict) -> tuple[list[str], Options]:
     """Names of all files, and the options by which they are read."""
-    files = expand(names)
-    return files, options_of(files, {**(open_rows.__kwdefaults__ or {}), **reading})
+    files = expand_names(names)
+    return files, resolve_options(files, {**(open_rows.__kwdefaults__ or {}), **reading})
 
 
 def summarize_file(name: str, reading: dict, schema: dict | None) -> PartitionSummary:
@@ -131,7 +131,7 @@ def _file_digest(name: str) -> dict:
 def file_schema(name: str, reading: dict, schema: dict | None, survey: Survey) -> dict:
     """The schema by which every file is read, from the survey of all of them."""
     source = _open_source(name, {**reading, "schema": schema})
-    source.agree(survey)
+    source.apply_survey(survey)
     return source.schema
 
 
@@ -162,7 +162,7 @@ def open_file(
     name: str,
     schema: SharedSchema,
     keep: bool,
-    encoder: LinearStream | None = None,
+    encoder: OnlineLinearModel | None = None,
 ) -> Partition:
     """Open a file as a partition; `keep` it in memory, or read it at each pass."""
     digest = _file_digest(name) if os.path.exists(name) else {}
@@ -218,7 +218,7 @@ def summarize_block(block: Block, with_digest: bool) -> PartitionSummary:
     survey.nonzeros = X.nnz if sp.issparse(X) else X.size
     survey.learnt = block.row_count
     if n_rows and (sp.issparse(block.y) or block.y.ndim == 1):
-        survey._meet(block.y)
+        survey.add_targets(block.y)
     survey.several |= not sp.issparse(block.y) and block.y.ndim > 1
     digest = {"digest": _block_digest(block)} if with_digest else {}
     return PartitionSummary(survey, block.names, digest)
@@ -240,7 +240,7 @@ def open_block(
     block: Block,
     name: str,
     schema: SharedSchema,
-    encoder: LinearStream | None = None,
+    encoder: OnlineLinearModel | None = None,
 ) -> Partition:
     """Open a block as a partition."""
     if not block.X.shape[0]:
@@ -249,7 +249,7 @@ def open_block(
     return Partition(number, name, schema, [_encode(block, schema, encoder)])
 
 
-def _encode(block: Block, schema: SharedSchema, encoder: LinearStream | None) -> Any:
+def _encode(block: Block, schema: SharedSchema, encoder: OnlineLinearModel | None) -> Any:
     """Validate and convert a block, once for all passes over it, where the model learns such rows;
     else the block as it is.
     """
@@ -308,7 +308,7 @@ def _single_threaded(model: Any) -> Iterator[None]:
     jobs = {name: n for name, n in params.items() if name.rpartition("__")[2] == "n_jobs"}
     if jobs:
         model.set_params(**dict.fromkeys(jobs, 1))
-    with one_thread():
+    with single_threaded_blas():
         yield
     if jobs:
         model.set_params(**jobs)

@@ -18,7 +18,7 @@ from tamis.evaluation.columns import (
     residual_z_scores,
     single_column_score,
 )
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 from tamis.evaluation.summary import evaluate
 
 SERIOUS, WARNING, NOTE = "serious", "warning", "note"
@@ -69,21 +69,21 @@ Finding = Issue | NotChecked | str
 
 
 # --------------------------------------------------------------------------- the model
-def better_than_baseline(evidence: Evidence) -> Finding:
+def better_than_baseline(evidence: EvaluationData) -> Finding:
     """Check whether the model is better than the baseline."""
     evaluation = evaluate(evidence)
     if evaluation.better is None:
         return NotChecked("no rows were given, and the model does not know its error.")
     if evaluation.better:
-        return evaluation.judgement()
+        return evaluation.gain_sentence()
     return Issue(
-        evaluation.judgement(),
+        evaluation.gain_sentence(),
         "Do not read meaning into the kept features. Look for more rows, other columns, or a leak "
         "that was closed on purpose.",
     )
 
 
-def rare_class(evidence: Evidence) -> Finding:
+def rare_class(evidence: EvaluationData) -> Finding:
     """Check for a class so rare that the error says little about it."""
     counts = _class_counts(evidence)
     if isinstance(counts, NotChecked):
@@ -104,7 +104,7 @@ def rare_class(evidence: Evidence) -> Finding:
     )
 
 
-def few_rows(evidence: Evidence) -> Finding:
+def few_rows(evidence: EvaluationData) -> Finding:
     """Check whether every class has enough rows."""
     counts = _class_counts(evidence, from_training=True)
     if isinstance(counts, NotChecked):
@@ -120,7 +120,7 @@ def few_rows(evidence: Evidence) -> Finding:
     )
 
 
-def size_at_limit(evidence: Evidence) -> Finding:
+def size_at_limit(evidence: EvaluationData) -> Finding:
     """Check whether the chosen model size is the largest that was tried."""
     model = evidence.model
     size_paths, params = getattr(model, "sizes_", None), getattr(model, "resolved_params_", None)
@@ -149,7 +149,7 @@ def size_at_limit(evidence: Evidence) -> Finding:
     )
 
 
-def rarely_selected(evidence: Evidence) -> Finding:
+def rarely_selected(evidence: EvaluationData) -> Finding:
     """Check for selected features that few runs inside the method select."""
     frequencies = getattr(evidence.model, "selection_probability_", None)
     if frequencies is None or not np.any(frequencies) or evidence.kept is None:
@@ -171,7 +171,7 @@ def rarely_selected(evidence: Evidence) -> Finding:
 
 
 # --------------------------------------------------------------------------- columns
-def correlated_columns(evidence: Evidence) -> Finding:
+def correlated_columns(evidence: EvaluationData) -> Finding:
     """Check for columns that are highly correlated with selected ones."""
     if not evidence.has_groups and (evidence.rows is None or evidence.moments is None):
         return NotChecked("no rows were given, or they have too many columns.")
@@ -194,7 +194,7 @@ def correlated_columns(evidence: Evidence) -> Finding:
     )
 
 
-def density_bias(evidence: Evidence) -> Finding:
+def density_bias(evidence: EvaluationData) -> Finding:
     """Check for a bias to dense columns: no rarer column that explains residuals is selected."""
     if evidence.moments is None or evidence.kept is None or evidence.y is None:
         return NotChecked("no rows to judge by, or the model does not say what it kept.")
@@ -232,7 +232,7 @@ def density_bias(evidence: Evidence) -> Finding:
     )
 
 
-def column_scales(evidence: Evidence) -> Finding:
+def column_scales(evidence: EvaluationData) -> Finding:
     """Check for columns on a much larger scale than the others."""
     if evidence.moments is None:
         return NotChecked("no rows were given, or they have too many columns.")
@@ -256,7 +256,7 @@ def column_scales(evidence: Evidence) -> Finding:
     )
 
 
-def identifiers(evidence: Evidence) -> Finding:
+def identifiers(evidence: EvaluationData) -> Finding:
     """Check for selected columns that only number the rows."""
     if evidence.rows is None or evidence.kept is None or evidence.rows.shape[0] < MIN_CLASS_ROWS:
         return NotChecked("too few rows were given, or the model does not say what it kept.")
@@ -274,7 +274,7 @@ def identifiers(evidence: Evidence) -> Finding:
     )
 
 
-def leak(evidence: Evidence) -> Finding:
+def leak(evidence: EvaluationData) -> Finding:
     """Check for a single column that predicts the target almost perfectly."""
     if evidence.rows is None or evidence.kept is None or not len(evidence.kept):
         return NotChecked("no rows were given, or nothing was kept.")
@@ -296,7 +296,7 @@ def leak(evidence: Evidence) -> Finding:
 
 
 # --------------------------------------------------------------------------- rows
-def duplicate_rows(evidence: Evidence) -> Finding:
+def duplicate_rows(evidence: EvaluationData) -> Finding:
     """Check for duplicate rows."""
     rows = evidence.rows if evidence.train_rows is None else evidence.train_rows
     if rows is None:
@@ -312,7 +312,7 @@ def duplicate_rows(evidence: Evidence) -> Finding:
     )
 
 
-def shifted_columns(evidence: Evidence) -> Finding:
+def shifted_columns(evidence: EvaluationData) -> Finding:
     """Check for selected columns with another mean in training than in test rows."""
     if evidence.y is None:
         return NotChecked("no rows were given but those learnt from.")
@@ -333,7 +333,7 @@ def shifted_columns(evidence: Evidence) -> Finding:
 
 
 # --------------------------------------------------------------------------- run checks
-CHECKS: dict[str, tuple[str, str, Callable[[Evidence], Finding]]] = {
+CHECKS: dict[str, tuple[str, str, Callable[[EvaluationData], Finding]]] = {
     "TAM001": ("Better than guessing", SERIOUS, better_than_baseline),
     "TAM002": ("Rare class", WARNING, rare_class),
     "TAM003": ("Size at the edge", NOTE, size_at_limit),
@@ -349,7 +349,7 @@ CHECKS: dict[str, tuple[str, str, Callable[[Evidence], Finding]]] = {
 }
 
 
-def run_checks(evidence: Evidence, silence: Collection[str] = ()) -> list[Check]:
+def run_checks(evidence: EvaluationData, silence: Collection[str] = ()) -> list[Check]:
     """Run all checks and return them in the order of their codes."""
     validate_codes(silence)
     return [
@@ -369,8 +369,8 @@ def validate_codes(silence: Collection[str]) -> None:
 
 def run_check(
     code: str,
-    check_function: Callable[[Evidence], Finding],
-    evidence: Evidence,
+    check_function: Callable[[EvaluationData], Finding],
+    evidence: EvaluationData,
     silence: Collection[str],
 ) -> Check:
     """Run the check of a code by its function; a silenced check does not run."""
@@ -385,7 +385,7 @@ def run_check(
     return Check(code, title, severity, state, said, "")
 
 
-def _class_counts(evidence: Evidence, from_training: bool = False) -> dict | NotChecked:
+def _class_counts(evidence: EvaluationData, from_training: bool = False) -> dict | NotChecked:
     """Return the number of rows of each class or label."""
     y = evidence.y_train if from_training and evidence.y_train is not None else evidence.y
     y = evidence.y_train if y is None else y

@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, indexable
 
-from tamis.base.fast_checks import check_array, check_classes, with_gaps
+from tamis.base.fast_checks import check_array, check_classes, masked_to_nan
 from tamis.base.splits import hold_out
-from tamis.base.validation import check_sizes
+from tamis.base.validation import check_magnitudes
 from tamis.evaluation.checks import validate_codes
 from tamis.evaluation.comparison import Record, to_plain
 from tamis.evaluation.comparison_checks import run_comparison_checks
@@ -27,15 +27,15 @@ from tamis.evaluation.comparison_fits import (
     tune_candidates,
 )
 from tamis.selection.agreement import selection_kappa, selection_stability
-from tamis.selection.supports import Matrix
+from tamis.selection.supports import MatrixLike
 
 
 def compare(
     models: dict[str, BaseEstimator] | list[BaseEstimator],
-    X: Matrix,
+    X: MatrixLike,
     y: ArrayLike,
     *,
-    X_test: Matrix | None = None,
+    X_test: MatrixLike | None = None,
     y_test: ArrayLike | None = None,
     test_size: float = 0.3,
     runs: int = 10,
@@ -255,8 +255,8 @@ def _split(X, y, X_test, y_test, test_size, classes, base_seed) -> DataSplit:
     if (X_test is None) != (y_test is None):
         raise ValueError("pass both of X_test and y_test, or neither.")
     options = {"accept_sparse": "csr", "dtype": "numeric"}
-    X, y = check_array(X, input_name="X", **options), np.asarray(with_gaps(y))
-    check_sizes(X)
+    X, y = check_array(X, input_name="X", **options), np.asarray(masked_to_nan(y))
+    check_magnitudes(X)
     indexable(X, y)
     if classes:
         check_classes(y)
@@ -267,7 +267,7 @@ def _split(X, y, X_test, y_test, test_size, classes, base_seed) -> DataSplit:
         return DataSplit(X[train], y[train], X[test], y[test])
     X_test, y_test = (
         check_array(X_test, input_name="X_test", **options),
-        np.asarray(with_gaps(y_test)),
+        np.asarray(masked_to_nan(y_test)),
     )
     indexable(X_test, y_test)
     if X_test.shape[1] != X.shape[1]:

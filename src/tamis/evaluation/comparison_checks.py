@@ -21,7 +21,7 @@ from tamis.evaluation.checks import (
     validate_codes,
 )
 from tamis.evaluation.columns import residual_z_scores
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 from tamis.evaluation.summary import MIN_GAIN_Z, Evaluation, evaluate
 
 
@@ -41,7 +41,7 @@ def run_comparison_checks(
     validate_codes(silence)
     baseline = DummyClassifier() if classes else DummyRegressor()
     baseline.fit(np.zeros((len(split.y), 1)), split.y).n_features_in_ = split.X.shape[1]
-    evidence = Evidence(baseline, split.X_test, split.y_test, names, split.X, split.y)
+    evidence = EvaluationData(baseline, split.X_test, split.y_test, names, split.X, split.y)
     evidence.ranked = evidence.kept = _most_correlated(evidence)
     scale_dependent = [name for name, model in models.items() if _depends_on_scale(model)]
     checks = {
@@ -58,7 +58,7 @@ def run_comparison_checks(
     ]
 
 
-def _most_correlated(evidence: Evidence) -> np.ndarray:
+def _most_correlated(evidence: EvaluationData) -> np.ndarray:
     """Return the columns with the largest correlation with the targets, strongest first."""
     if evidence.rows is None or evidence.moments is None:
         return np.zeros(0, int)
@@ -75,7 +75,7 @@ def _depends_on_scale(model: Any) -> bool:
     return not hasattr(model, "steps") and not type(model).__name__.startswith("Sieve")
 
 
-def _column_scales(evidence: Evidence, names: list[str]) -> Finding:
+def _column_scales(evidence: EvaluationData, names: list[str]) -> Finding:
     if not names:
         return "the methods measure columns in units of their own."
     issue = column_scales(evidence)

@@ -12,8 +12,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from tamis.base.scores import default_scoring, mean_with_error, one_standard_error, row_losses
 from tamis.base.splits import make_folds
-from tamis.selection.half_samples import seeded
-from tamis.selection.supports import kept_by
+from tamis.selection.half_samples import clone_with_seed
+from tamis.selection.supports import selected_features
 from tamis.system.progress import Progress
 
 Grid = Mapping[str, list] | list[Mapping[str, list]]  # as scikit-learn's ParameterGrid takes it
@@ -70,13 +70,13 @@ class ParallelFits:
 
 def _fit_once(model, params, split: DataSplit, rows, seed, classes: bool) -> dict:
     """Fit on the rows in this order, and return losses on the test rows, support and time."""
-    model = seeded(model, seed).set_params(**params)
+    model = clone_with_seed(model, seed).set_params(**params)
     X, y = split.X[rows], split.y[rows]
     start = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - start
     losses = row_losses(split.y_test, model.predict(split.X_test), default_scoring(classes))
-    selected, _ = kept_by(model)
+    selected, _ = selected_features(model)
     return {
         "losses": losses,
         "error": float(losses.mean()),

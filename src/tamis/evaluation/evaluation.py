@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from tamis.base.estimators.column_names import names_of
-from tamis.base.fast_checks import by_reading, check_kind, check_sparse, dense
+from tamis.base.estimators.column_names import get_column_names
+from tamis.base.fast_checks import check_label_type, check_sparse, encode_by_reading, to_dense
 from tamis.base.scores import (
     Baseline,
     baseline_prediction,
@@ -26,15 +26,15 @@ from tamis.evaluation.columns import (
     substitutes_from_groups,
 )
 from tamis.selection.false_discovery.estimator import FDRSelector
-from tamis.selection.supports import kept_by
+from tamis.selection.supports import selected_features
 
-MOST_ROWS = 20_000  # a sample of so many rows gives the statistics of columns
+MAX_SAMPLE_ROWS = 20_000  # a sample of so many rows gives the statistics of columns
 MAX_CLASSES = 20  # classes with residuals of their own
-MOST_COLUMNS = 1 << 22  # wider rows get an error, but no statistics of columns
+MAX_COLUMNS = 1 << 22  # wider rows get an error, but no statistics of columns
 
 
 @dataclass
-class Evidence:
+class EvaluationData:
     """A fitted model with its test rows and, where known, its training rows.
 
     Without test rows the evaluation uses the errors that the model itself holds.
@@ -60,11 +60,11 @@ class Evidence:
                 "report."
             )
         self.X, self.X_train = (
-            None if X is None else by_reading(self.model, X) for X in (self.X, self.X_train)
+            None if X is None else encode_by_reading(self.model, X) for X in (self.X, self.X_train)
         )
         if self.y is not None:
-            self.y = np.asarray(dense(self.y))
-            self.y = as_classes(self.y, getattr(self.model, "classes_", None))
+            self.y = np.asarray(to_dense(self.y))
+            self.y = match_class_dtype(self.y, getattr(self.model, "classes_", None))
             rows = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
             if rows != len(self.y) or not rows:
                 raise ValueError(
@@ -73,7 +73,7 @@ class Evidence:
                 )
             classes = getattr(self.model, "classes_", None)
             if self.y.ndim == 1 and isinstance(classes, np.ndarray) and classes.ndim == 1:
-                check_kind(self.y, classes)
+                check_label_type(self.y, classes)
             if self.y.dtype.kind == "f" and np.isnan(self.y).any():
                 raise ValueError(
                     f"y has {int(np.isnan(self.y).sum())} gaps (nan). Judge by rows that have a "
@@ -83,7 +83,7 @@ class Evidence:
             self.names = getattr(self.model, "feature_names_in_", None)
 
     @classmethod
-    def streamed(cls, model: Any, chunks: Iterable[tuple[Any, Any]], names: Any = None):
+    def from_chunks(cls, model: Any, chunks: Iterable[tuple[Any, Any]], names: Any = None):
         """Build the evidence from chunks of X and y: errors of all rows, columns of the first."""
         row_chunks, chunk_values, n_sampled = [], dict[str, list](), 0
         for X, y in chunks:
@@ -92,8 +92,10 @@ class Evidence:
                 values = getattr(chunk, name)
                 if values is not None:
                     chunk_values.setdefault(name, []).append(values)
-            if n_sampled < MOST_ROWS:
-                row_chunks.append(of_width(X[: MOST_ROWS - n_sampled], int(model.n_features_in_)))
+            if n_sampled < MAX_SAMPLE_ROWS:
+                row_chunks.append(
+                    fit_width(X[: MAX_SAMPLE_ROWS - n_sampled], int(model.n_features_in_))
+                )
                 n_sampled += row_chunks[-1].shape[0]
         if not n_sampled:
             return cls(model, names=names)
@@ -104,8 +106,8 @@ class Evidence:
         # These cached properties are normally computed from X.
         evidence.guess = values["guess"]
         evidence.chances, evidence.score = values.get("chances"), values.get("score")
-        evidence.rows = rows if evidence.width <= MOST_COLUMNS else None
-        evidence.drawn = np.arange(rows.shape[0])
+        evidence.rows = rows if evidence.width <= MAX_COLUMNS else None
+        evidence.sample_indices = np.arange(rows.shape[0])
         return evidence
 
     # ------------------------------------------------------------------ the model
@@ -123,7 +125,7 @@ class Evidence:
     def kept(self) -> Any:
         """Columns that the model selects; None if unknown."""
         try:
-            return np.asarray(kept_by(self.model)[0])
+            return np.asarray(selected_features(self.model)[0])
         except TypeError:
             return None
 
@@ -132,7 +134,7 @@ class Evidence:
         if self.names is not None:
             return str(self.names[column])
         if vars(self.model).get("reading_"):  # trained from a file
-            return names_of(self.model, [column])[0]
+            return get_column_names(self.model, [column])[0]
         return f"column {column}"
 
     @functools.cached_property
@@ -179,7 +181,7 @@ class Evidence:
             warnings.simplefilter("ignore")  # the table holds what is too rare
             return selector.fit(X, y, also=self.kept)
 
-    def claim(self, column: int) -> tuple[float, int]:
+    def find_claim(self, column: int) -> tuple[float, int]:
         """Return the q-value of a column, the smallest over outputs, and the head of its group."""
         claims = self.claims
         heads, qvalues = np.atleast_2d(claims.head_), np.atleast_2d(claims.qvalues_)
@@ -229,12 +231,12 @@ class Evidence:
         """A fixed sample of the rows as CSR; of the training rows if there are no others."""
         if self.X is None:
             return self.train_rows
-        if self.width > MOST_COLUMNS:
+        if self.width > MAX_COLUMNS:
             return None
-        return _as_csr(self.X, self.drawn)
+        return _as_csr(self.X, self.sample_indices)
 
     @functools.cached_property
-    def drawn(self) -> np.ndarray:
+    def sample_indices(self) -> np.ndarray:
         """Indices of the sampled rows."""
         return sample_rows(len(self.y if self.X is not None else self.y_train))
 
@@ -242,12 +244,12 @@ class Evidence:
     def sampled_targets(self) -> Any:
         """Targets of `rows`, if known."""
         y = self.y if self.y is not None else self.y_train
-        return None if y is None else np.asarray(y)[self.drawn]
+        return None if y is None else np.asarray(y)[self.sample_indices]
 
     @functools.cached_property
     def train_rows(self) -> Any:
         """A fixed sample of the training rows as CSR."""
-        if self.X_train is None or self.width > MOST_COLUMNS:
+        if self.X_train is None or self.width > MAX_COLUMNS:
             return None
         rows = self.X_train.shape[0] if hasattr(self.X_train, "shape") else len(self.X_train)
         return _as_csr(self.X_train, sample_rows(rows))
@@ -271,10 +273,10 @@ class Evidence:
     @property
     def residuals(self) -> list[np.ndarray]:
         """Residuals of the model for the targets of `rows`, by output or class."""
-        y, guess = self.y[self.drawn], self.guess[self.drawn]
+        y, guess = self.y[self.sample_indices], self.guess[self.sample_indices]
         if not self.classes or y.ndim > 1:
             return list(np.atleast_2d((y - guess.astype(float)).T))
-        chances = None if self.chances is None else self.chances[self.drawn]
+        chances = None if self.chances is None else self.chances[self.sample_indices]
         classes = list(np.unique(y))[:MAX_CLASSES]
         model_classes = list(getattr(self.model, "classes_", ()))
         return [
@@ -287,7 +289,7 @@ class Evidence:
     @property
     def baseline_residuals(self) -> list[np.ndarray]:
         """Targets of `rows`, by output or class: the residuals of a constant prediction."""
-        y = self.y[self.drawn]
+        y = self.y[self.sample_indices]
         if not self.classes or y.ndim > 1:
             return list(np.atleast_2d(y.T.astype(float)))
         classes = np.unique(y)[:MAX_CLASSES]
@@ -309,13 +311,13 @@ class Evidence:
         return row_losses(self.y, np.broadcast_to(self.baseline, self.y.shape), self.scoring)
 
 
-def as_classes(y: np.ndarray, classes: Any) -> np.ndarray:
+def match_class_dtype(y: np.ndarray, classes: Any) -> np.ndarray:
     """Return float targets of a file as integers where the classes are integers."""
     is_integer = y.dtype.kind == "f" and getattr(classes, "dtype", y.dtype).kind in "iu"
     return y.astype(np.int64) if is_integer and (y == np.floor(y)).all() else y
 
 
-def of_width(X: Any, width: int) -> sp.csr_array:
+def fit_width(X: Any, width: int) -> sp.csr_array:
     """Return rows of a file with `width` columns: a file may have fewer or more than the model."""
     X = sp.csr_array(X, dtype=float)
     if X.shape[1] > width:
@@ -325,9 +327,9 @@ def of_width(X: Any, width: int) -> sp.csr_array:
 
 def sample_rows(count: int) -> np.ndarray:
     """Return the indices of all rows, or of a fixed sample, ascending."""
-    if count <= MOST_ROWS:
+    if count <= MAX_SAMPLE_ROWS:
         return np.arange(count)
-    return np.sort(np.random.default_rng(0).choice(count, MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(count, MAX_SAMPLE_ROWS, replace=False))
 
 
 def _as_csr(X: Any, rows: np.ndarray) -> sp.csr_array:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.base.scores import mean_with_error, paired_difference
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 
 MIN_GAIN_Z = 2.0  # standard errors by which a model must be better than the baseline
 
@@ -34,7 +34,7 @@ class Evaluation(NamedTuple):
         # One row says nothing: a gain without a standard error is no evidence.
         return self.gain > MIN_GAIN_Z * self.gain_error and self.gain > 0.0
 
-    def headline(self) -> str:
+    def error_sentence(self) -> str:
         """Return a sentence with error and baseline."""
         if not math.isfinite(self.error):
             return "The error is not known: no row was held out, and none was given to judge by."
@@ -51,7 +51,7 @@ class Evaluation(NamedTuple):
             f"{where}; {self.baseline}: {self.format_error(self.baseline_error)}."
         )
 
-    def judgement(self) -> str:
+    def gain_sentence(self) -> str:
         """Return a sentence about the gain over the baseline."""
         if self.better is None:
             return ""
@@ -75,10 +75,10 @@ class Evaluation(NamedTuple):
         return f"{100.0 * value:.{decimals}f}{' %' if unit else ''}"
 
 
-def evaluate(evidence: Evidence) -> Evaluation:
+def evaluate(evidence: EvaluationData) -> Evaluation:
     """Evaluate on the test rows if there are any, else by the errors that the model holds."""
     classes = evidence.classes
-    if evidence.losses is None and (noted := noted_errors(evidence.model)):
+    if evidence.losses is None and (noted := recorded_errors(evidence.model)):
         return _progressive_evaluation(noted, classes)
     if evidence.losses is None:
         error, standard_error, baseline = (
@@ -106,7 +106,7 @@ def evaluate(evidence: Evidence) -> Evaluation:
     )
 
 
-def noted_errors(model: Any) -> dict:
+def recorded_errors(model: Any) -> dict:
     """Return the errors that `train` recorded, for a model without `error_`; empty if none."""
     noted = getattr(model, "train_history_", None) or [{}]
     return noted[-1] if "judged" in noted[-1] and not hasattr(model, "error_") else {}
@@ -131,7 +131,7 @@ def _progressive_evaluation(noted: dict, classes: bool) -> Evaluation:
     )
 
 
-def _baseline_name(evidence: Evidence) -> str:
+def _baseline_name(evidence: EvaluationData) -> str:
     if not evidence.classes:
         return "always the mean"
     if np.ndim(evidence.baseline):
@@ -140,7 +140,7 @@ def _baseline_name(evidence: Evidence) -> str:
     return f"always {int(value) if isinstance(value, float) and value.is_integer() else value!r}"
 
 
-def kept_sentence(evidence: Evidence) -> str:
+def selection_sentence(evidence: EvaluationData) -> str:
     """Return a sentence about the number of features and their selection frequency."""
     if evidence.kept is None:
         return ""
@@ -153,12 +153,12 @@ def kept_sentence(evidence: Evidence) -> str:
     return f"{sentence}."
 
 
-def claimed_sentence(evidence: Evidence) -> str:
+def discoveries_sentence(evidence: EvaluationData) -> str:
     """Return a sentence about how many selected columns are discoveries; empty without tests."""
     if evidence.claims is None or evidence.kept is None or not len(evidence.kept):
         return ""
     rate = float(evidence.claims.q)
-    claims = [evidence.claim(int(j)) for j in evidence.kept]
+    claims = [evidence.find_claim(int(j)) for j in evidence.kept]
     heads = [head for qvalue, head in claims if qvalue <= rate]
     n_claimed, n_groups, n_selected = len(heads), len(set(heads)), len(evidence.kept)
     if not n_claimed:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tamis.base.validation import take_matrix
+from tamis.base.validation import validate_matrix
 from tamis.exporting.forms.onnx import to_onnx
 from tamis.exporting.forms.plain import to_json
 from tamis.exporting.forms.python import to_python
@@ -12,7 +12,7 @@ from tamis.exporting.forms.scorecard import to_scorecard
 from tamis.exporting.forms.sql import to_sql
 from tamis.exporting.inputs.pipelines import split_pipeline
 from tamis.exporting.linear import extract_linear
-from tamis.system.files import StrPath, refuse_inputs, replacing, sources_of
+from tamis.system.files import StrPath, atomic_writer, get_sources, refuse_overwriting
 
 SUFFIXES = {
     ".json": "json",
@@ -95,9 +95,9 @@ def export(
     >>> bool(abs(alone["predict_proba"](row)[1] - model.predict_proba(X[[0]])[0, 1]) < 1e-12)
     True
     """
-    refuse_inputs(path, sources_of(model))
-    form = form_of(path, to)
-    content = exported(
+    refuse_overwriting(path, get_sources(model))
+    form = resolve_form(path, to)
+    content = export_bytes(
         model,
         form,
         names=names,
@@ -108,11 +108,11 @@ def export(
         points=points,
         X=X,
     )
-    with replacing(path, "write") as file:
+    with atomic_writer(path, "write") as file:
         file.write(content)
 
 
-def form_of(path: StrPath, to: str | None) -> str:
+def resolve_form(path: StrPath, to: str | None) -> str:
     """Return the format `to`, or that of the suffix."""
     if to is None:
         suffix = Path(os.fsdecode(path)).suffix.lower()
@@ -127,7 +127,7 @@ def form_of(path: StrPath, to: str | None) -> str:
     return to
 
 
-def exported(
+def export_bytes(
     model: Any,
     form: str,
     *,
@@ -164,5 +164,7 @@ def _model_rows(model: Any, X: Any) -> Any:
     if steps is not None:
         X = steps.first.transform(X)
         return X if steps.tfidf is None else steps.tfidf.transform(X)
-    validate = getattr(last, "_asked", None)
-    return (take_matrix(last, X, reset=False) if validate is None else validate(X)[1]).scipy()
+    validate = getattr(last, "_state_and_rows", None)
+    return (
+        validate_matrix(last, X, reset=False) if validate is None else validate(X)[1]
+    ).to_scipy()

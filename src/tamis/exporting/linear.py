@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.base.estimators.column_names import names_of
-from tamis.base.estimators.explaining import weights_of
+from tamis.base.estimators.column_names import get_column_names
+from tamis.base.estimators.explaining import get_sparse_weights
 from tamis.exporting.inputs.fields import Fields, reading_fields
 from tamis.exporting.inputs.pipelines import (
     fold_transformers,
@@ -92,7 +92,9 @@ def extract_linear(model: Any, task: Any = None, names: Any = None) -> LinearMod
         )
     all_names = pipeline_names(steps, n_features) if steps is not None and names is None else names
     column_names = (
-        names_of(model, columns) if all_names is None else [str(all_names[c]) for c in columns]
+        get_column_names(model, columns)
+        if all_names is None
+        else [str(all_names[c]) for c in columns]
     )
     if steps is None:
         fields = reading_fields(reading if names is None else None, columns, column_names)
@@ -146,13 +148,17 @@ def _table_columns(reader: Any, reading: dict | None, names: Any, fields: Fields
 def _model_weights(model) -> Any:
     """Return columns, weights and intercepts; raise an error that says what can be exported."""
     name = type(model).__name__
-    if isinstance(model, type) or not hasattr(model, "predict") or not hasattr(model, "_scored"):
+    if (
+        isinstance(model, type)
+        or not hasattr(model, "predict")
+        or not hasattr(model, "_targets_and_scores")
+    ):
         raise TypeError(
             f"export takes a fitted model of tamis, or a Pipeline that ends in one. Got "
             f"{model!r:.80}."
         )
     try:
-        return weights_of(model)
+        return get_sparse_weights(model)
     except TypeError as error:
         raise TypeError(
             f"{error} Linear models can be exported: those of the sieve, the online, stabilized, "
@@ -211,8 +217,8 @@ def _link(model, targets) -> tuple[str, np.ndarray | None, float]:
         )
     if not hasattr(model, "predict_proba"):
         return IDENTITY, None, MAX_EXPONENT
-    calibration = vars(model).get("_lines")
-    if not targets.excluding:
+    calibration = vars(model).get("_sigmoid_params")
+    if not targets.is_multiclass:
         return LOGISTIC, calibration, MAX_EXPONENT
-    joint = calibration is None and getattr(model, "_joint", False)
+    joint = calibration is None and getattr(model, "_is_multinomial", False)
     return (SOFTMAX if joint else ONE_VS_REST), calibration, MAX_EXPONENT

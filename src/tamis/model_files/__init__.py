@@ -26,8 +26,8 @@ from tamis.model_files.container import (
 )
 from tamis.model_files.decode import Decoder
 from tamis.model_files.encode import Encoder
-from tamis.system.files import StrPath, made_from, refuse_inputs, sources_of
-from tamis.system.schema import ContentsError, settled
+from tamis.system.files import StrPath, get_sources, record_sources, refuse_overwriting
+from tamis.system.schema import ContentsError, build_object
 from tamis.system.threads import locked
 
 __all__ = ["ModelFileError", "load", "save"]
@@ -105,7 +105,7 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     """
     name = os.fsdecode(path)
     # A model may replace the model file that it was loaded from.
-    refuse_inputs(name, sources_of(model), may_replace=is_model_file)
+    refuse_overwriting(name, get_sources(model), may_replace=is_model_file)
     encoder = Encoder()
     encoded_model = encoder.model(model, type(model).__name__)
     for values in (encoded_model["parameters"], encoded_model["attributes"]):
@@ -190,7 +190,7 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
         try:
             header, start, end = read_header(file)
             blocks = Blocks(file, header.get("blocks"), start, end)
-            model = settled(Decoder(blocks, term_classes, header["versions"]).model(header))
+            model = build_object(Decoder(blocks, term_classes, header["versions"]).model(header))
             blocks.check_all_read()
         except ModelFileError as error:
             raise ModelFileError(f"{name}: {error}") from None
@@ -208,5 +208,5 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
             ) from error
     if isinstance(reading := vars(model).get("reading_"), dict):
         model.reading_ = Reading(reading)  # describes how to read frames
-    made_from(model, [name])
+    record_sources(model, [name])
     return model

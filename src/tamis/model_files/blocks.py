@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tamis.model_files.container import RESAVE_ADVICE, ModelFileError
-from tamis.system.schema import Promise
+from tamis.system.schema import LazyArray
 
 _CHUNK_BYTES = 1 << 20  # in memory at once
 # Of an array stored in rows, whose file can be small: the size of the file is no bound.
@@ -149,7 +149,7 @@ class Blocks:
                 f"the table of blocks holds {offset} bytes, the file {end - start}. {RESAVE_ADVICE}"
             )
 
-    def lazy_array(self, number: Any) -> Promise:
+    def lazy_array(self, number: Any) -> LazyArray:
         """Return the array of a block without reading it; the table gives its dtype and shape."""
         if number not in self.unread:
             raise ModelFileError(
@@ -165,7 +165,7 @@ class Blocks:
                 f"not fill. {RESAVE_ADVICE}"
             )
         zeros = math.prod(shape) - entry["rows"] * entry["width"] if "width" in entry else 0
-        return Promise(
+        return LazyArray(
             dtype.newbyteorder("="),
             shape,
             zeros,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from tamis.system.schema import PARTS
+from tamis.system.schema import NESTED_CLASSES
 
 BIT_GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
 SPARSE_CLASSES = {
@@ -48,7 +48,7 @@ def nested_class(name: str) -> type | None:
     """Return the class of a nested object, or None. The class of the model, which is looked up
     first, declares it.
     """
-    return PARTS.get(name)
+    return NESTED_CLASSES.get(name)
 
 
 def parameters(cls: Any) -> dict[str, inspect.Parameter]:

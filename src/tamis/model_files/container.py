@@ -19,7 +19,7 @@ import re
 from collections import Counter
 from typing import Any, BinaryIO
 
-from tamis.system.files import replacing
+from tamis.system.files import atomic_writer
 from tamis.system.terminal import for_terminal
 
 FORMAT = 1
@@ -56,7 +56,7 @@ def write_file(path: str, header: dict, blocks: list) -> None:
     )
     checksum = hashlib.sha256()
     n_written = _CHECKSUM_LENGTH
-    with replacing(path) as file:
+    with atomic_writer(path) as file:
         for chunk in _file_chunks(
             PREAMBLE.format(FORMAT, len(text), file_size).encode() + text, blocks
         ):

@@ -15,7 +15,7 @@ from tamis.model_files import classes
 from tamis.model_files.blocks import Blocks, check_bits, read_dtype, read_shape, to_native
 from tamis.model_files.container import RESAVE_ADVICE, ModelFileError, from_json
 from tamis.model_files.encode import MAX_DEPTH
-from tamis.system.schema import Outline, Promise, SparsePromise, filled
+from tamis.system.schema import LazyArray, LazySparseMatrix, ObjectData, load_value
 
 MAX_BYTES_LENGTH = 1 << 26  # of a value of type bytes
 
@@ -27,7 +27,7 @@ class Decoder:
         self.blocks, self.terms, self.python = blocks, terms, versions["python"]
         self.origin = f"the file is of tamis {versions['tamis']}"
 
-    def model(self, node: dict, depth: int = 0) -> Outline:
+    def model(self, node: dict, depth: int = 0) -> ObjectData:
         """Return the data of an estimator; parameters that the file lacks get their defaults."""
         name = node["class"]
         cls = classes.model_class(name)
@@ -52,7 +52,7 @@ class Decoder:
         attributes = self._attributes(node, depth)
         if attributes.keys() & defaults.keys():
             raise ModelFileError(f"{name} has parameters among its attributes. {RESAVE_ADVICE}")
-        return Outline(cls, state, attributes)
+        return ObjectData(cls, state, attributes)
 
     def _attributes(self, node: dict, depth: int) -> dict:
         return {key: self.value(value, depth + 1) for key, value in node["attributes"].items()}
@@ -100,13 +100,13 @@ class Decoder:
                 f"holds {math.prod(block.shape)} bytes as one value, more than {MAX_BYTES_LENGTH}. "
                 f"{RESAVE_ADVICE}"
             )
-        return filled(block, "").tobytes()
+        return load_value(block, "").tobytes()
 
     def _json(self, node, depth):
         block = self.blocks.lazy_array(node["block"])
         if block.zeros or block.dtype != np.uint8:
             raise ModelFileError(f"block {node['block']} is no text. {RESAVE_ADVICE}")
-        return self.value(from_json(filled(block, "").tobytes()), depth)
+        return self.value(from_json(load_value(block, "").tobytes()), depth)
 
     def _tuple(self, node, depth):
         return tuple(self.value(item, depth + 1) for item in node["items"])
@@ -134,7 +134,7 @@ class Decoder:
         block = self.blocks.lazy_array(node["block"])
         if node.get("order") != "F":
             return block
-        return Promise(
+        return LazyArray(
             block.dtype, block.shape[::-1], block.zeros, lambda inspect: block.read(inspect).T
         )
 
@@ -151,10 +151,10 @@ class Decoder:
 
     def _sparse(self, node, depth):
         arrays = {
-            name: self._value_of_type(Promise, node[name], depth)
+            name: self._value_of_type(LazyArray, node[name], depth)
             for name in ("data", "indices", "indptr")
         }
-        return SparsePromise(
+        return LazySparseMatrix(
             classes.SPARSE_CLASSES[node["class"]], read_shape(node["shape"]), arrays
         )
 
@@ -166,14 +166,14 @@ class Decoder:
             key, position = generator_state["key"], generator_state["pos"]
             # NumPy checks neither, and would read beyond the key.
             if not (
-                isinstance(key, Promise)
+                isinstance(key, LazyArray)
                 and key.shape == (624,)
                 and key.dtype == np.uint32
                 and type(position) is int
                 and 0 <= position <= 624
             ):
                 raise ModelFileError(f"a random generator has an impossible state. {RESAVE_ADVICE}")
-            generator_state["key"] = filled(key, "")
+            generator_state["key"] = load_value(key, "")
         if node["type"] == "Generator":
             bit_generator.state = state
             return np.random.Generator(bit_generator)
@@ -185,7 +185,8 @@ class Decoder:
     def _term(self, node, depth):
         cls = self._term_class(node["name"], node.get("digest"))
         fields = {
-            name: filled(self.value(item, depth + 1), name) for name, item in node["fields"].items()
+            name: load_value(self.value(item, depth + 1), name)
+            for name, item in node["fields"].items()
         }
         for name in fields:
             if name not in cls._fields:
@@ -224,7 +225,7 @@ class Decoder:
             raise ModelFileError(
                 f"part {node['class']!r} is unknown to this tamis ({self.origin}). Upgrade tamis."
             )
-        return Outline(cls, {}, self._attributes(node, depth))
+        return ObjectData(cls, {}, self._attributes(node, depth))
 
     def _nested_model(self, node, depth):
         return self.model(node, depth)

@@ -14,7 +14,7 @@ from tamis.data.tables.frames import Reading
 from tamis.model_files import classes
 from tamis.model_files.blocks import Block, stored_dtype
 from tamis.model_files.container import to_json
-from tamis.system.schema import derived, undeclared
+from tamis.system.schema import derived_attributes, undeclared_attributes
 
 MAX_DEPTH = 64
 MAX_INLINE_BYTES = 1 << 20  # bytes of JSON that are moved out of the header
@@ -66,7 +66,7 @@ class Encoder:
 
     def _check_names(self, cls: type, names, path: str) -> None:
         """Raise for attributes that `load` would refuse."""
-        for name in undeclared(cls, names):
+        for name in undeclared_attributes(cls, names):
             raise TypeError(
                 f"{path}.{name}: a file of {cls.__name__} has no place for an attribute of that "
                 "name. Delete it before saving, or keep it elsewhere."
@@ -237,7 +237,7 @@ class Encoder:
     def _nested_object(self, value, path, depth):
         cls: type = type(value)
         state = vars(value)
-        names = sorted(state.keys() - derived(cls))
+        names = sorted(state.keys() - derived_attributes(cls))
         self._check_names(cls, names, path)
         nested = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in names}
         return {"type": "part", "class": cls.__name__, "attributes": nested}

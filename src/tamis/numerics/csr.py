@@ -6,11 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.numerics.hashing import GOLDEN, ONE
-from tamis.numerics.numba import compiled, helper, inlined
+from tamis.numerics.numba import compiled, compiled_helper, force_inlined
 
-FREE = np.uint64(0xFFFFFFFFFFFFFFFF)  # a slot of a hash set without a column
-NOTHING = np.zeros(0)
-NOTHING.flags.writeable = False
+FREE_SLOT = np.uint64(0xFFFFFFFFFFFFFFFF)  # a slot of a hash set without a column
+EMPTY = np.zeros(0)
+EMPTY.flags.writeable = False
 
 
 class Csr(NamedTuple):
@@ -39,21 +39,21 @@ class Csr(NamedTuple):
         count = int(mark_columns(self.indices, self.indptr, column_bits, counts_before))
         indices, columns = np.empty_like(self.indices), np.empty(count, self.indices.dtype)
         pack_columns(self.indices, self.indptr, column_bits, counts_before, indices, columns)
-        return columns, Csr(self.data, frozen(indices), self.indptr, count)
+        return columns, Csr(self.data, readonly_view(indices), self.indptr, count)
 
     def row_slice(self, start: int, stop: int) -> "Csr":
         """Return consecutive rows without a copy."""
         return self._replace(indptr=self.indptr[start : stop + 1])
 
-    def picked(self, rows) -> "Csr":
+    def select_rows(self, rows) -> "Csr":
         """Return a copy of some rows."""
-        return trusted(self.scipy()[rows])
+        return csr_from_scipy(self.to_scipy()[rows])
 
     def first_columns(self, n_features: int) -> "Csr":
         """Return a copy of the rows restricted to the first columns."""
-        return trusted(self.scipy()[:, :n_features])
+        return csr_from_scipy(self.to_scipy()[:, :n_features])
 
-    def scipy(self):
+    def to_scipy(self):
         """Return the rows as a SciPy CSR array."""
         signed = self.indices.view(np.int64 if self.indices.itemsize == 8 else np.int32)
         # Wider pointers would make SciPy widen the indices, and loops would be compiled again.
@@ -64,18 +64,18 @@ class Csr(NamedTuple):
         )
 
 
-def trusted(matrix) -> Csr:
+def csr_from_scipy(matrix) -> Csr:
     """Return validated rows from a SciPy CSR matrix that was made from validated rows."""
     indices = matrix.indices.view(np.uint64 if matrix.indices.itemsize == 8 else np.uint32)
     return Csr(
-        frozen(matrix.data),
-        frozen(indices),
-        frozen(matrix.indptr.astype(np.uint64)),
+        readonly_view(matrix.data),
+        readonly_view(indices),
+        readonly_view(matrix.indptr.astype(np.uint64)),
         matrix.shape[1],
     )
 
 
-def frozen(array: np.ndarray) -> np.ndarray:
+def readonly_view(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array.
 
     Numba then compiles one signature, whether or not the user's array was writeable.
@@ -85,7 +85,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def largest(importance: np.ndarray, k: int) -> np.ndarray:
+def largest_indices(importance: np.ndarray, k: int) -> np.ndarray:
     """Return the indices, ascending, of the k largest entries; ties go to the lowest index."""
     if k >= len(importance):
         return np.arange(len(importance))
@@ -141,18 +141,18 @@ def inspect_rows(indptr, indices, bits, unsigned, smallest, largest, n_features)
     return decreasing, out_of_range, unsorted, small, large
 
 
-@helper
+@compiled_helper
 def row_has_duplicates(indices, first, last, table):
     """Return whether a row has a column twice, by a hash set that is at most half full."""
     one, size, shift = np.uint64(1), np.uint64(64), np.uint64(58)
     while size < (last - first) << one:
         size, shift = size << one, shift - one
     for empty in range(size):
-        table[empty] = FREE
+        table[empty] = FREE_SLOT
     for k in range(first, last):
         j = np.uint64(indices[k])
         slot = (j * GOLDEN) >> shift
-        while table[slot] != FREE:
+        while table[slot] != FREE_SLOT:
             if table[slot] == j:
                 return True
             slot = (slot + one) & (size - one)
@@ -191,7 +191,7 @@ def has_duplicates(indptr, indices):
     return False
 
 
-@inlined
+@force_inlined
 def count_ones(word):
     """Return the number of bits that are 1: sums of pairs, fours and bytes, then all bytes."""
     pairs = word - ((word >> ONE) & np.uint64(0x5555555555555555))
@@ -262,7 +262,7 @@ def pack_nonzeros(X, indices, data):
 
 
 @compiled
-def count_kept(indices, indptr, new_index, n_selected, out_indptr):
+def count_selected_entries(indices, indptr, new_index, n_selected, out_indptr):
     """Fill the row pointers of the columns with a new index below `n_selected`."""
     position = np.uint64(0)
     out_indptr[0] = position
@@ -273,7 +273,7 @@ def count_kept(indices, indptr, new_index, n_selected, out_indptr):
 
 
 @compiled
-def copy_kept(data, indices, indptr, new_index, n_selected, out_data, out_indices):
+def copy_selected_columns(data, indices, indptr, new_index, n_selected, out_data, out_indices):
     """Fill the entries of the columns with a new index below `n_selected`."""
     position = np.uint64(0)
     for k in range(indptr[np.uint64(indptr.shape[0]) - ONE]):
@@ -284,7 +284,7 @@ def copy_kept(data, indices, indptr, new_index, n_selected, out_data, out_indice
 
 
 @compiled
-def decide(data, indices, indptr, rows, weights, bias, scores):
+def decision_scores(data, indices, indptr, rows, weights, bias, scores):
     """Fill the scores of some rows; `weights` has shape (features, outputs)."""
     n_outputs = np.uint64(bias.shape[0])
     for r in range(np.uint64(rows.shape[0])):
@@ -296,8 +296,8 @@ def decide(data, indices, indptr, rows, weights, bias, scores):
                 scores[i, c] += weights[indices[k], c] * data[k]
 
 
-@helper
-def product(a, b):
+@compiled_helper
+def dot(a, b):
     """Return the dot product, in eight running sums: reproducible, and several times as fast as
     one.
     """

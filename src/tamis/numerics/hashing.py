@@ -3,11 +3,11 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.numerics.numba import compiled, inlined
+from tamis.numerics.numba import compiled, force_inlined
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: its multiples spread evenly
-FIRST = np.uint64(0xBF58476D1CE4E5B9)
-SECOND = np.uint64(0x94D049BB133111EB)
+MIX_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 ROW_SALT = np.uint64(0xD1B54A32D192ED03)
 ONE, SHIFT_27, SHIFT_30, SHIFT_31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
 CHUNK_ENTRIES = 1 << 20  # numbers in a chunk of dense rows
@@ -18,12 +18,12 @@ def mix64_array(x):
 
     This is the finalizer of SplitMix64.
     """
-    x = (x ^ (x >> SHIFT_30)) * FIRST
-    x = (x ^ (x >> SHIFT_27)) * SECOND
+    x = (x ^ (x >> SHIFT_30)) * MIX_MULTIPLIER_1
+    x = (x ^ (x >> SHIFT_27)) * MIX_MULTIPLIER_2
     return x ^ (x >> SHIFT_31)
 
 
-mix64 = inlined(mix64_array)  # of one word, in compiled loops
+mix64 = force_inlined(mix64_array)  # of one word, in compiled loops
 
 
 # --------------------------------------------------------------------------- rows

@@ -48,7 +48,7 @@ class Loop:
         """Run the dispatcher for the terms among the arguments."""
         return self._dispatcher_for(arguments)(*arguments)
 
-    def prepared(self, *arguments: Any) -> Callable:
+    def compiled_for(self, *arguments: Any) -> Callable:
         """Return the machine code for arguments of exactly these types.
 
         It skips the dispatcher's check of types, several microseconds per call; arguments of other
@@ -247,7 +247,7 @@ def _helper_class() -> type:
     return Helper
 
 
-def helper(function: Function) -> Function:
+def compiled_helper(function: Function) -> Function:
     """Compile a function for entry loops to call; their cache files hold its machine code."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
         return function
@@ -260,7 +260,7 @@ def helper(function: Function) -> Function:
         return cast(Function, numba.njit(**ENTRY_OPTIONS)(function))
 
 
-def inlined(function: Function) -> Function:
+def force_inlined(function: Function) -> Function:
     """Compile a helper that LLVM inlines into the loops that call it.
 
     A call changes the reference counts of its arrays atomically, which costs more than a short
@@ -269,7 +269,7 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
-def copied(function: Function) -> Function:
+def source_inlined(function: Function) -> Function:
     """Compile a helper whose source Numba copies into its callers.
 
     For small helpers and those with one caller: each function that Numba compiles separately costs
@@ -315,7 +315,7 @@ def _typed_prefetch(array, cell):
     return lambda array, cell: _prefetch(array, cell)
 
 
-def claim(counters: np.ndarray, cell: int | np.integer) -> int | np.integer:
+def fetch_and_add(counters: np.ndarray, cell: int | np.integer) -> int | np.integer:
     """Add 1 to a counter and return its previous value, atomically over threads."""
     before = counters[cell]
     counters[cell] += 1
@@ -337,13 +337,13 @@ def _claim(context, counters, cell):
     return counters.dtype(counters, cell), generate
 
 
-@overload(claim)
+@overload(fetch_and_add)
 def _typed_claim(counters, cell):
     return lambda counters, cell: _claim(counters, cell)
 
 
 # --------------------------------------------------------------------------- threads
-_parallel = threading.Lock()  # one parallel loop at a time: workqueue aborts under two threads
+_parallel_lock = threading.Lock()  # one parallel loop at a time: workqueue aborts under two threads
 _is_forked = False
 
 
@@ -357,9 +357,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
 
 
-def on_threads(parallel: Loop, serial: Loop, threads: int, *arguments: Any) -> Any:
+def run_parallel(parallel: Loop, serial: Loop, threads: int, *arguments: Any) -> Any:
     """Run a parallel loop on some threads, or its serial twin (same bits) if that is unsafe."""
-    if threads == 1 or _is_forked or not _parallel.acquire(blocking=False):
+    if threads == 1 or _is_forked or not _parallel_lock.acquire(blocking=False):
         return serial(*arguments)
     try:
         previous = _start_threads()
@@ -370,7 +370,7 @@ def on_threads(parallel: Loop, serial: Loop, threads: int, *arguments: Any) -> A
         finally:
             numba.set_num_threads(previous)
     finally:
-        _parallel.release()
+        _parallel_lock.release()
 
 
 def _start_threads() -> int:

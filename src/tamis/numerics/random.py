@@ -3,11 +3,11 @@
 import numpy as np
 
 from tamis.numerics.hashing import GOLDEN, ONE, mix64
-from tamis.numerics.numba import helper
+from tamis.numerics.numba import compiled_helper
 
 
-@helper
-def shuffled(position, n, key):
+@compiled_helper
+def permuted_index(position, n, key):
     """Return the image of `position` under a permutation of 0..n-1 that `key` selects.
 
     The permutation is a Feistel network with cycle walking.

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.special import stdtrit
 
 from tamis.base.fast_checks import check_sparse
-from tamis.selection.supports import Matrix, Supports, indicator_matrix
+from tamis.selection.supports import MatrixLike, Supports, indicator_matrix
 
 MEASURES = ("nogueira", "jaccard", "kuncheva")
 
@@ -85,7 +85,7 @@ def selection_stability(
     *,
     measure: str = "nogueira",
     confidence: float = 0.95,
-    similarity: Matrix | None = None,
+    similarity: MatrixLike | None = None,
 ) -> "SelectionStability":
     r"""Stability of supports, with its confidence interval.
 
@@ -327,7 +327,7 @@ def _pair_variance(pairs) -> float:
     return 2.0 * (residuals**2).sum() / (n_runs * (n_runs - 3)) / (n_runs * (n_runs - 1))
 
 
-def agreements(
+def pairwise_agreement(
     supports: Supports, n_features: int | None = None, measure: str = "kappa"
 ) -> np.ndarray:
     """Return the agreement of all pairs of runs (runs, runs), by "kappa" or "jaccard"."""

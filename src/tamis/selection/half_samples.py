@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.extmath import safe_sparse_dot
 
 from tamis.base.splits import complementary_halves
-from tamis.selection.supports import kept_by
+from tamis.selection.supports import selected_features
 
 # For each selected feature its step on the path; the features; the number of unconverged fits.
 Run = tuple[np.ndarray, np.ndarray, int]
@@ -18,7 +18,7 @@ PATH_END_RATIO = 0.01  # last strength of an automatic path over its first
 _GRADIENTS_AT_ZERO = {"logistic": 0.5, "log_loss": 0.5, "squared_hinge": 2.0}
 
 
-def seeded(estimator: BaseEstimator, seed: Any) -> Any:
+def clone_with_seed(estimator: BaseEstimator, seed: Any) -> Any:
     """Return an unfitted copy with all random states, also nested ones, set from the seed."""
     model, rng = clone(estimator), np.random.default_rng(seed)
     for name in sorted(model.get_params(deep=True)):
@@ -90,7 +90,7 @@ def _select_along_path(estimator, X, y, name, path, is_automatic, max_selected, 
     steps = np.zeros(0, np.int64)
     n_unfinished = 0
     for step, value in enumerate(values):
-        model = seeded(estimator, np.random.SeedSequence((*seed, step)))
+        model = clone_with_seed(estimator, np.random.SeedSequence((*seed, step)))
         if name is not None:
             model.set_params(**{name: float(value)})
         model.fit(X, y)
@@ -107,7 +107,7 @@ def _select_along_path(estimator, X, y, name, path, is_automatic, max_selected, 
 
 def _new_features(model, entered, max_selected):
     """Return the features not selected before; if too many, those with the largest weights."""
-    selected, weights = kept_by(model)
+    selected, weights = selected_features(model)
     is_new = ~np.isin(selected, entered)
     selected = selected[is_new]
     capacity = len(selected) if max_selected is None else max_selected - len(entered)

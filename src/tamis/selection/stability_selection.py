@@ -15,26 +15,26 @@ from tamis.base.class_messages import one_class_message
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.selector import Selector
 from tamis.base.fast_checks import (
-    along_one,
     check_array,
-    kind_of_targets,
-    refuse_collection,
+    flatten_targets,
+    refuse_dask_collection,
+    target_type,
     validate_data,
 )
 from tamis.base.parameters import (
-    ABOVE,
-    ARRAY,
+    ARRAY_LIKE,
     AUTO,
     BOOL,
-    COUNT,
-    RANDOM,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
     Auto,
     Seed,
     estimator,
-    one_of,
+    one_of_strings,
     parameter,
 )
-from tamis.base.validation import check_sizes
+from tamis.base.validation import check_magnitudes
 from tamis.selection.error_bounds import (
     ASSUMPTIONS,
     effective_threshold,
@@ -48,7 +48,7 @@ from tamis.selection.half_samples import (
     selection_frequencies,
 )
 from tamis.system.progress import Progress
-from tamis.system.schema import array, figure, indices, number, rows, text
+from tamis.system.schema import array, indices, number, rows, statistic, text
 from tamis.system.schema import one_of as either
 from tamis.system.threads import locked
 
@@ -132,7 +132,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     )
     n_selected: int | None = parameter(
         None,
-        [COUNT, None],
+        [POSITIVE_INTEGER, None],
         "Largest number of features that a run may select (q). None is computed from the other "
         "two. With only `threshold` given, runs follow the whole path and q is estimated by the "
         "mean number of selected features. Where the path jumps over q, the largest weights come "
@@ -141,14 +141,14 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     )
     max_false: float | None = parameter(
         None,
-        [ABOVE, None],
+        [POSITIVE, None],
         "Largest expected number of false selections. Without `threshold` and `n_selected`, None "
         "is 1.",
         kw_only=True,
     )
     assumption: str = parameter(
         "none",
-        [one_of(*ASSUMPTIONS)],
+        [one_of_strings(*ASSUMPTIONS)],
         "Assumption on the distribution of the selection frequencies of false features. A stronger "
         "one gives a smaller bound (by half, and by several times), see sections 3.2 and 3.3 of "
         "Shah and Samworth.",
@@ -165,13 +165,13 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     )
     param_values: Any = parameter(
         10,
-        [COUNT, ARRAY, None],
+        [POSITIVE_INTEGER, ARRAY_LIKE, None],
         "A number gives an automatic path of so many values, from about where the first feature "
         "enters to a hundredth of it, computed on each half separately. An array holds the values, "
         "the strongest penalty first. None fits the estimator unchanged, once per half.",
         kw_only=True,
     )
-    n_pairs: int = parameter(50, [COUNT], "Pairs of halves (B).", kw_only=True)
+    n_pairs: int = parameter(50, [POSITIVE_INTEGER], "Pairs of halves (B).", kw_only=True)
     complementary: bool = parameter(
         True,
         [BOOL],
@@ -193,7 +193,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         kw_only=True,
     )
     random_state: Seed = parameter(
-        None, [RANDOM], "Seed of the halves and of the estimator.", kw_only=True
+        None, [RANDOM_STATE], "Seed of the halves and of the estimator.", kw_only=True
     )
     verbose: bool | Auto = parameter(
         "auto",
@@ -204,11 +204,11 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     _contents: ClassVar[dict] = {
         "param_name_": either(None, text()),
         "path_": array("f8", "steps"),
-        "threshold_": number(float, least=0.0, most=1.0),
-        "stability_path_": rows("steps", "columns", least=0.0, most=1.0),
-        "selection_probability_": array("f8", "columns", least=0.0, most=1.0),
-        "n_selected_": either(number(float, least=0.0), number(int, least=0)),
-        "expected_false_selections_": figure(finite=False),
+        "threshold_": number(float, minimum=0.0, maximum=1.0),
+        "stability_path_": rows("steps", "columns", minimum=0.0, maximum=1.0),
+        "selection_probability_": array("f8", "columns", minimum=0.0, maximum=1.0),
+        "n_selected_": either(number(float, minimum=0.0), number(int, minimum=0)),
+        "expected_false_selections_": statistic(finite=False),
         "support_": indices("kept", below="columns", increasing=True),
     }
     _attributes: ClassVar[str] = """\
@@ -264,8 +264,8 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     # ------------------------------------------------------------------ preparation
     def _validate_training(self, X, y):
         """Return validated rows and targets."""
-        refuse_collection(type(self).__name__, X)
-        refuse_collection(type(self).__name__, y)
+        refuse_dask_collection(type(self).__name__, X)
+        refuse_dask_collection(type(self).__name__, y)
         is_multi_output = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
         X, y = validate_data(
             self,
@@ -278,10 +278,10 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         )
         if X.dtype == object:  # numbers of Python in lists, for which NumPy has no type
             X = check_array(X, dtype=np.float64)
-        check_sizes(X)
-        if kind_of_targets(y) == "unknown":
+        check_magnitudes(X)
+        if target_type(y) == "unknown":
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        y = y if is_multi_output else along_one(y)
+        y = y if is_multi_output else flatten_targets(y)
         return X, np.asarray(y)
 
     def _resolve_estimator(self, y):
@@ -290,12 +290,12 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
             return self.estimator
         from tamis.methods.sparse_online.dual_averaging import RDAClassifier, RDARegressor
 
-        is_classification = kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator")
+        is_classification = target_type(y) in (*_DISCRETE, "multilabel-indicator")
         return RDAClassifier() if is_classification else RDARegressor()
 
     def _class_strata(self, estimator, y):
         """Return the class indices for stratified halves, or None."""
-        if not is_classifier(estimator) or kind_of_targets(y) not in _DISCRETE:
+        if not is_classifier(estimator) or target_type(y) not in _DISCRETE:
             return None
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike
 
 from tamis.base.fast_checks import check_sparse
 
-Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
-Supports: TypeAlias = Matrix | Iterable  # of index arrays, masks, weights or fitted models
+MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+Supports: TypeAlias = MatrixLike | Iterable  # of index arrays, masks, weights or fitted models
 _ACCEPTED_FORMS = (
     "a boolean matrix (runs x features), a list of index arrays, a list of fitted models, or "
     "sparse weights"
 )
 
 
-def kept_by(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
+def selected_features(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the features that a model selects (the union of outputs), and their |weights|."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
@@ -45,7 +45,7 @@ def _selected_by_pipeline(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the input columns that the last step selects; all columns if it does not select."""
     selectors = [step for _, step in pipeline.steps[:-1] if hasattr(step, "get_support")]
     try:
-        selected, weights = kept_by(pipeline[-1])
+        selected, weights = selected_features(pipeline[-1])
     except TypeError:
         if not selectors:
             raise
@@ -146,7 +146,7 @@ def _from_list(supports: list, n_features) -> sp.csr_array:
 def _parse_run(support) -> tuple[np.ndarray, int | None]:
     """Return the sorted features of one run, and the number of features if known."""
     if hasattr(support, "fit"):
-        indices, _ = kept_by(support)
+        indices, _ = selected_features(support)
         return np.unique(indices).astype(np.int64), getattr(support, "n_features_in_", None)
     if sp.issparse(support):
         matrix = _from_matrix(support.reshape(1, -1) if support.ndim == 1 else support)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.base.estimators.explaining import Explanation, explained, output_of
+from tamis.base.estimators.explaining import Explanation, make_explanation, select_output
 from tamis.model_files import save
-from tamis.serving.served import ServedModel
+from tamis.serving.served_model import ServedModel
 from tamis.system.files import StrPath
 from tamis.system.threads import locked
 
@@ -144,10 +144,12 @@ class Live:
         with self._lock:
             scores = self._scores(row, values)[0].copy()
             names, contributions = self._served_model.contributions(row, values)
-            output, sign, label = output_of(self.model._targets, scores, label)
+            output, sign, label = select_output(self.model._targets, scores, label)
             intercept = self._served_model.engine.intercepts()[output]
         contributions = sign * contributions[:, output]
-        return explained(label, sign * scores[output], sign * intercept, names, contributions)
+        return make_explanation(
+            label, sign * scores[output], sign * intercept, names, contributions
+        )
 
     def save(self, path: StrPath) -> None:
         """Save the model between two rows, as `tamis.save` does.
@@ -249,7 +251,7 @@ def live(
     >>> service.model.feature_names_in_.tolist()
     ['good', 'film', 'bad']
     """
-    supports_live = getattr(model, "_lives", False) and hasattr(model, "partial_fit")
+    supports_live = getattr(model, "_supports_live", False) and hasattr(model, "partial_fit")
     if not supports_live or isinstance(model, type):
         raise TypeError(
             "live serves the online models of tamis, fitted or fresh, that learn single rows of "
@@ -263,7 +265,7 @@ def live(
         )
     if hash_bits is not None:
         n_features = _hashed_n_features(model, n_features, hash_bits)
-    fitted = "_engine" in vars(model)
+    fitted = "_solver_state" in vars(model)
     if fitted and n_features not in (None, model.n_features_in_):
         raise ValueError(
             f"the model has {model.n_features_in_} columns, and "

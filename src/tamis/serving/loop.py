@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tamis.data.text.words import SEED, hash_span
+from tamis.data.text.words import HASH_SEED, hash_span
 from tamis.numerics.hashing import GOLDEN, ONE, mix64
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 # Status of a row that is not loaded: an index out of range, a number too large, an index twice.
 OUT_OF_RANGE, TOO_LARGE, DUPLICATE = -1, -2, -3
@@ -14,7 +14,7 @@ EMPTY_SLOT = np.uint64(0xFFFFFFFFFFFFFFFF)
 CARET, NUL = np.uint8(94), np.uint8(0)
 
 
-@helper
+@compiled_helper
 def sort_row(columns, values, count):
     """Sort a row by its columns, in place (by Shell's sort)."""
     gap = count // np.uint64(2)
@@ -31,7 +31,7 @@ def sort_row(columns, values, count):
         gap //= np.uint64(2)
 
 
-@helper
+@compiled_helper
 def sum_row(columns, values, count):
     """Sum the values of equal columns of a sorted row, in place; return the number of columns."""
     last = np.uint64(0)
@@ -90,15 +90,15 @@ def hash_names(text, mask, columns):
     a caret ends the namespace. Return the number of names.
     """
     n_names, max_names, first = np.uint64(0), np.uint64(columns.shape[0]), np.uint64(0)
-    space_hash, before_caret = SEED, True
+    space_hash, before_caret = HASH_SEED, True
     for k in range(np.uint64(text.shape[0])):
         if text[k] == CARET and before_caret:
-            space_hash = hash_span(text, first, k, SEED, False) if k > first else SEED
+            space_hash = hash_span(text, first, k, HASH_SEED, False) if k > first else HASH_SEED
             first, before_caret = k + ONE, False
         elif text[k] == NUL:
             if n_names < max_names:
-                name_hash = mix64(hash_span(text, first, k, SEED, False) ^ space_hash)
+                name_hash = mix64(hash_span(text, first, k, HASH_SEED, False) ^ space_hash)
                 columns[n_names] = np.int64(name_hash & mask)
             n_names += ONE
-            first, space_hash, before_caret = k + ONE, SEED, True
+            first, space_hash, before_caret = k + ONE, HASH_SEED, True
     return n_names

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tamis.data.tables.chunks import wrong_words
-from tamis.data.tables.frames import Field, part_of
-from tamis.data.tables.layout import NUMBER, TEXT, WORDS, Column, Layout
+from tamis.data.tables.chunks import invalid_strings
+from tamis.data.tables.frames import Field, frame_chunk
+from tamis.data.tables.layout import CATEGORY, NUMBER, TEXT, Column, Layout
 from tamis.data.tables.values import gap_words, is_gap, number_of, word_of
 from tamis.serving.loop import SORTED, SUMMED, hash_names
 
@@ -152,8 +152,8 @@ class TableFields(ColumnNumbers):
             if is_gap(value, self.gaps):
                 if (index := self._missing_indicator(column)) is not None:
                     yield f"{name}=missing", index, 1.0
-            elif column.role == WORDS:
-                if (index := self.layout.place_of(column, word_of(value))) >= 0:
+            elif column.role == CATEGORY:
+                if (index := self.layout.column_index(column, word_of(value))) >= 0:
                     yield f"{name}={value}", index, 1.0
             elif column.role == NUMBER and not column.facts:
                 yield name, self.layout.places[name], _number(name, value)
@@ -167,8 +167,8 @@ class TableFields(ColumnNumbers):
             value = (_number(column.name, value) - facts["centre"]) / facts["spread"]
             yield column.name, self.layout.places[column.name], value
             return
-        table = part_of({column.name: Field(column.name, [value])}, [column])
-        for _, message in wrong_words(table, self.layout):
+        table = frame_chunk({column.name: Field(column.name, [value])}, [column])
+        for _, message in invalid_strings(table, self.layout):
             raise ValueError(f"the field {column.name!r}: {message}")
         row = self.layout.entries(column, table)
         for index, number in zip(row.indices.tolist(), row.data.tolist(), strict=True):
@@ -212,6 +212,6 @@ def make_naming(model, hash_bits: int | None) -> ColumnNumbers:
     if reading.get("format") == "vw":
         return HashedNames(reading["hash_bits"])
     names = vars(model).get("feature_names_in_")
-    if names is not None or (model.grow and "_engine" not in vars(model)):
+    if names is not None or (model.grow and "_solver_state" not in vars(model)):
         return Vocabulary(() if names is None else names, model.grow)
     return ColumnNumbers()

@@ -7,13 +7,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tamis.base.validation import LARGEST, SMALLEST
-from tamis.numerics.csr import Csr, frozen
+from tamis.base.validation import MAX_MAGNITUDE, MIN_MAGNITUDE
+from tamis.numerics.csr import Csr, readonly_view
 from tamis.numerics.targets import EncodedTargets
 from tamis.serving.loop import OUT_OF_RANGE, TOO_LARGE, UNCHANGED, load_row
 
 NOT_NUMERIC = -4  # status of fill: no numbers, or different numbers of indices and values
-LIMITS = (SMALLEST, LARGEST)
+LIMITS = (MIN_MAGNITUDE, MAX_MAGNITUDE)
 _COMPILED_LOADERS: dict[type, Callable] = {}  # compiled `load_row`, by the type of indices
 INITIAL_CAPACITY = 256  # entries of a row; longer rows enlarge the buffer
 
@@ -31,13 +31,18 @@ class RowBuffer:
             np.zeros(2, np.uint64),
         )
         # Views of the arrays, of the types that `partial_fit` passes to the same loops.
-        self.rows = Csr(frozen(data), frozen(indices), frozen(indptr), n_features)
+        self.rows = Csr(
+            readonly_view(data), readonly_view(indices), readonly_view(indptr), n_features
+        )
         self.target, self.weight = np.zeros((1, n_targets)), np.ones(1)
-        self.coded, self.weights = EncodedTargets(frozen(self.target)), frozen(self.weight)
+        self.coded, self.weights = (
+            EncodedTargets(readonly_view(self.target)),
+            readonly_view(self.weight),
+        )
         slots = np.zeros(1 << (2 * capacity - 1).bit_length(), np.uint64)
         self.load_args = (np.uint64(n_features), LIMITS, data, indices, indptr, slots)
         if index not in _COMPILED_LOADERS:
-            _COMPILED_LOADERS[index] = load_row.prepared(
+            _COMPILED_LOADERS[index] = load_row.compiled_for(
                 self.user_columns, self.values, 0, UNCHANGED, *self.load_args
             )
         self.load_row = _COMPILED_LOADERS[index]
@@ -118,7 +123,7 @@ def raise_row_error(status: int, indices, values, n_features: int, advice: str) 
 
 def _refuse_value(indices, values) -> NoReturn:
     """Raise the error of a number that is not finite, or too large."""
-    position = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
+    position = int(np.flatnonzero(~(np.abs(values) <= MAX_MAGNITUDE))[0])
     if not np.isfinite(values[position]):
         raise ValueError(
             f"the value of index {indices[position]} is {values[position]}; values must be finite. "
@@ -126,5 +131,5 @@ def _refuse_value(indices, values) -> NoReturn:
         )
     raise ValueError(
         f"the value of index {indices[position]} is {values[position]:g}; absolute values above "
-        f"{LARGEST:g} are refused. Divide the values of that column by a constant."
+        f"{MAX_MAGNITUDE:g} are refused. Divide the values of that column by a constant."
     )

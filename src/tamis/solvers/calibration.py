@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 
 class SigmoidFit(NamedTuple):
@@ -86,7 +86,7 @@ def minimize_cross_entropy(scores, signs, smoothing, weights, offset):
     return slope, offset, terms[5]
 
 
-@helper
+@compiled_helper
 def cross_entropy_terms(scores, signs, smoothing, weights, slope, offset):
     """Return the cross-entropy of the smoothed labels, its derivatives in slope and offset, and
     its second derivatives (slope, mixed, offset).

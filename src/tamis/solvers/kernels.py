@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
 Matrix = Any  # a NumPy or SciPy array
-KERNELS = frozenset({"linear", "rbf", "poly", "sigmoid", "cosine", "precomputed"})
+KERNEL_NAMES = frozenset({"linear", "rbf", "poly", "sigmoid", "cosine", "precomputed"})
 
 
-def alike(rows: Matrix, others: Matrix) -> Matrix:
+def match_storage(rows: Matrix, others: Matrix) -> Matrix:
     """Return rows as float64, dense or CSR like `others`, so that no kernel (a user's function
     least of all) gets one dense and one sparse argument.
     """
@@ -28,7 +28,7 @@ def kernel_matrix(
     """
     if kernel == "precomputed":
         return np.asarray(X, dtype=np.float64)
-    X, Y = alike(X, Y), Y.astype(np.float64, copy=False)
+    X, Y = match_storage(X, Y), Y.astype(np.float64, copy=False)
     if callable(kernel):
         values = np.asarray(kernel(X, Y), dtype=np.float64)
         if values.shape != (X.shape[0], Y.shape[0]):
@@ -43,7 +43,7 @@ def kernel_matrix(
     return np.ascontiguousarray(values.toarray() if sp.issparse(values) else values)
 
 
-def kernel_width(X: Matrix, weights: np.ndarray, gamma: str | float) -> float:
+def resolve_gamma(X: Matrix, weights: np.ndarray, gamma: str | float) -> float:
     """Return gamma as a number: "scale" is 1 / (n_features * variance of all cells), "auto" is
     1 / n_features.
     """

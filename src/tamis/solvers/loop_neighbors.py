@@ -2,10 +2,10 @@
 classes, from tiles of inner products.
 """
 
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 
-@helper
+@compiled_helper
 def insert_neighbor(distance, row, other, side, distances, neighbors):
     """Insert `other` into the sorted neighbours of `row` on one side (0: same class, 1: others)."""
     position = distances.shape[2] - 1

@@ -15,7 +15,7 @@ from scipy.linalg import eigh_tridiagonal, qr, svd
 from tamis.system.memory import check_memory
 
 
-class Operator:
+class CenteredOperator:
     """Centred and weighted rows as a linear map; a sparse matrix stays sparse.
 
     `roots` are the square roots of the row weights. Columns are centred by `mean` if it is given,
@@ -24,17 +24,17 @@ class Operator:
 
     def __init__(self, matrix, roots=None, center: bool = True, dtype=np.float64, mean=None):
         self.matrix = matrix if matrix.dtype == dtype else matrix.astype(dtype)
-        self.turned = self.matrix.T
+        self.transpose = self.matrix.T
         self.roots = np.ones(matrix.shape[0], dtype) if roots is None else roots.astype(dtype)
         self.shape, self.dtype = matrix.shape, np.dtype(dtype)
         weights = np.square(self.roots, dtype=np.float64)
         self.mean = np.zeros(self.shape[1]) if mean is None else mean
         if center and mean is None:
-            sums = self.turned @ weights.astype(dtype)
+            sums = self.transpose @ weights.astype(dtype)
             self.mean = sums.astype(np.float64) / weights.sum()
         self._mean, self.weighted = self.mean.astype(dtype), roots is not None
 
-    def times(self, block: np.ndarray) -> np.ndarray:
+    def matmat(self, block: np.ndarray) -> np.ndarray:
         """Return the product of the rows with a vector or with the columns of a block."""
         product = self.matrix @ block
         product -= self._mean @ block
@@ -42,16 +42,16 @@ class Operator:
             product *= self.roots if product.ndim == 1 else self.roots[:, None]
         return product
 
-    def turned_times(self, block: np.ndarray) -> np.ndarray:
+    def rmatmat(self, block: np.ndarray) -> np.ndarray:
         """Return the product of the transpose with a vector or with the columns of a block."""
         if self.weighted:
             block = block * (self.roots if block.ndim == 1 else self.roots[:, None])
-        product = self.turned @ block
+        product = self.transpose @ block
         sums = block.sum(axis=0)
         product -= self._mean * sums if block.ndim == 1 else np.outer(self._mean, sums)
         return product
 
-    def taken(self) -> float:
+    def centring_norm(self) -> float:
         """Return the norm of the matrix that centring subtracts."""
         return float(np.linalg.norm(self.roots) * np.linalg.norm(self.mean))
 
@@ -80,12 +80,14 @@ class Factors(NamedTuple):
     frobenius: float
 
 
-def orthonormal(block: np.ndarray) -> np.ndarray:
+def orthonormal_basis(block: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the columns of a block."""
     return qr(block, mode="economic", overwrite_a=True, check_finite=False)[0]
 
 
-def truncated_svd(operator: Operator, rank: int, oversamples: int, n_power_iterations: int, random):
+def truncated_svd(
+    operator: CenteredOperator, rank: int, oversamples: int, n_power_iterations: int, random
+):
     """Return U, S and W of a randomized singular value decomposition, of at most `rank` columns,
     without singular values that are rounding.
     """
@@ -96,24 +98,24 @@ def truncated_svd(operator: Operator, rank: int, oversamples: int, n_power_itera
         2 * operator.dtype.itemsize * n_directions * (n_rows + n_columns),
         "Lower n_components, or take fewer rows.",
     )
-    basis = orthonormal(
-        operator.times(random.normal(size=(n_columns, n_directions)).astype(operator.dtype))
+    basis = orthonormal_basis(
+        operator.matmat(random.normal(size=(n_columns, n_directions)).astype(operator.dtype))
     )
     for _ in range(n_power_iterations):
-        basis = orthonormal(operator.times(orthonormal(operator.turned_times(basis))))
+        basis = orthonormal_basis(operator.matmat(orthonormal_basis(operator.rmatmat(basis))))
     left, values, right = svd(
-        operator.turned_times(basis), full_matrices=False, overwrite_a=True, check_finite=False
+        operator.rmatmat(basis), full_matrices=False, overwrite_a=True, check_finite=False
     )
-    return trimmed(
+    return drop_rounding(
         basis @ right[:rank].T,
         values[:rank],
         left[:, :rank],
         max(n_rows, n_columns),
-        operator.taken(),
+        operator.centring_norm(),
     )
 
 
-def trimmed(U, S, W, longest_side: int, centring_norm: float):
+def drop_rounding(U, S, W, longest_side: int, centring_norm: float):
     """Drop singular values that are rounding errors of the largest one or of centring, and fix the
     signs of the others: the largest entry of each column of W is positive.
     """
@@ -129,7 +131,7 @@ def trimmed(U, S, W, longest_side: int, centring_norm: float):
 
 
 def spectral_error(
-    operator: Operator, U, S, W, n_steps: int, failure: float, random
+    operator: CenteredOperator, U, S, W, n_steps: int, failure: float, random
 ) -> tuple[float, float]:
     """Return a lower and an upper bound of the spectral norm of the error; the upper bound fails
     with probability `failure`.
@@ -137,14 +139,16 @@ def spectral_error(
     scale = S.astype(operator.dtype)
 
     def error(v):
-        image = operator.times(v) - U @ (scale * (W.T @ v))
-        adjoint_image = operator.turned_times(image) - W @ (scale * (U.T @ image))
+        image = operator.matmat(v) - U @ (scale * (W.T @ v))
+        adjoint_image = operator.rmatmat(image) - W @ (scale * (U.T @ image))
         return float(np.dot(image, image)), adjoint_image
 
-    return largest_value(error, operator.shape[1], operator.dtype, n_steps, failure, random)
+    return bound_largest_singular_value(
+        error, operator.shape[1], operator.dtype, n_steps, failure, random
+    )
 
 
-def largest_value(
+def bound_largest_singular_value(
     error, n_columns: int, dtype, n_steps: int, failure: float, random
 ) -> tuple[float, float]:
     """Return a lower and an upper bound of the largest singular value of a matrix E, where
@@ -185,15 +189,17 @@ def _ritz(diagonal, off_diagonal) -> float:
     return max(float(values[-1]), 0.0)
 
 
-def certified(operator: Operator, factors, n_steps: int, failure: float, random) -> Factors:
+def factors_with_bounds(
+    operator: CenteredOperator, factors, n_steps: int, failure: float, random
+) -> Factors:
     """Return the factors with bounds of their error."""
     U, S, W = factors
     total_squares = float(operator.column_squares().sum())
     bounds = spectral_error(operator, U, S, W, n_steps, failure, random)
-    return Factors(U, S, W, *bounded(total_squares, S, *bounds))
+    return Factors(U, S, W, *error_bounds(total_squares, S, *bounds))
 
 
-def bounded(total_squares: float, S, lower: float, upper: float) -> tuple[float, float, float]:
+def error_bounds(total_squares: float, S, lower: float, upper: float) -> tuple[float, float, float]:
     """Return a lower and an upper bound of the spectral error, and the Frobenius error.
 
     `lower` and `upper` are the bounds of Lanczos' method, `total_squares` the sum of all squared

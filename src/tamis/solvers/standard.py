@@ -8,14 +8,14 @@ import scipy.sparse as sp
 from tamis.numerics.moments import centred_moments, standard_deviations
 
 
-def standard_units(matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mean_and_std(matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the weighted mean and standard deviation of the columns, 1 for a constant column."""
     moments = centred_moments(matrix, weights)
     deviations = standard_deviations(moments)
     return moments[1], np.where(deviations > 0.0, deviations, 1.0)
 
 
-class StandardRows:
+class StandardizedRows:
     """Standardized rows. For sparse rows `shift` holds the scaled column means, which `rows` still
     contain; for dense rows it is None.
     """
@@ -24,7 +24,7 @@ class StandardRows:
         self.rows, self.shift = rows, shift
 
     @classmethod
-    def of(cls, matrix, mean: np.ndarray, scale: np.ndarray) -> "StandardRows":
+    def of(cls, matrix, mean: np.ndarray, scale: np.ndarray) -> "StandardizedRows":
         """Standardize the rows of a matrix by column means and scales."""
         if sp.issparse(matrix):
             rows = sp.csr_array(matrix).astype(np.float64)
@@ -39,20 +39,20 @@ class StandardRows:
         """Number of columns."""
         return self.rows.shape[1]
 
-    def columns(self, column_indices) -> "StandardRows":
+    def columns(self, column_indices) -> "StandardizedRows":
         """Return some of the columns; up to 64 sparse ones become dense."""
         if self.shift is None:
-            return StandardRows(np.ascontiguousarray(self.rows[:, column_indices]))
+            return StandardizedRows(np.ascontiguousarray(self.rows[:, column_indices]))
         selected = self.rows[:, column_indices]
         if len(column_indices) <= 64:
-            return StandardRows(selected.toarray() - self.shift[column_indices])
-        return StandardRows(selected, self.shift[column_indices])
+            return StandardizedRows(selected.toarray() - self.shift[column_indices])
+        return StandardizedRows(selected, self.shift[column_indices])
 
-    def cut(self, first: int, last: int) -> "StandardRows":
+    def cut(self, first: int, last: int) -> "StandardizedRows":
         """Return the rows from `first` to `last` - 1."""
-        return StandardRows(self.rows[first:last], self.shift)
+        return StandardizedRows(self.rows[first:last], self.shift)
 
-    def products(self, other: "StandardRows") -> np.ndarray:
+    def products(self, other: "StandardizedRows") -> np.ndarray:
         """Return the inner products with other rows of the same means and scales."""
         if self.shift is None:
             return self.rows @ other.rows.T

@@ -17,7 +17,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 StrPath = str | os.PathLike[str]
-TEMPORARY = re.compile(r"\.tamis-[0-9a-f]{24}\.tmp")
+TEMPORARY_NAME = re.compile(r"\.tamis-[0-9a-f]{24}\.tmp")
 MAX_LINKS = 40  # in a chain of symbolic links
 _LOCKED_FILES: weakref.WeakSet = weakref.WeakSet()
 _SOURCES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -52,7 +52,7 @@ def _windows_locks() -> Any:
     return msvcrt
 
 
-def is_at(file: IO, path: StrPath) -> bool:
+def is_same_file(file: IO, path: StrPath) -> bool:
     """Return whether an open file is still the file at `path` (not replaced before the lock)."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
@@ -81,7 +81,7 @@ if hasattr(os, "register_at_fork"):
 
 # --------------------------------------------------------------------------- writing
 @contextlib.contextmanager
-def replacing(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
+def atomic_writer(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
     """Yield a new file that replaces `path` once it is on disk; on failure nothing remains.
 
     If `path` is a special file (a device, a FIFO, /dev/stdout), yield that file instead.
@@ -143,7 +143,7 @@ def _replacement_file(path: StrPath) -> Iterator[BinaryIO]:
     # A link stays: its target is replaced.
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
-    sweep(folder)
+    remove_stale_files(folder)
     file, temporary = _create_temporary(folder)
     try:
         with file:
@@ -175,14 +175,14 @@ def _copy_permissions(target: str, temporary: str) -> None:
 
 
 # --------------------------------------------------------------------------- outputs and inputs
-def made_from(product: object, files: Iterable[StrPath]) -> None:
+def record_sources(product: object, files: Iterable[StrPath]) -> None:
     """Record the files that an object was made from, for the life of the object in this process."""
     paths = (os.path.abspath(name) for name in files if os.path.exists(name))
     with contextlib.suppress(TypeError):  # another library's object without weak references
-        _SOURCES[product] = tuple(dict.fromkeys((*sources_of(product), *paths)))
+        _SOURCES[product] = tuple(dict.fromkeys((*get_sources(product), *paths)))
 
 
-def sources_of(product: object) -> tuple[str, ...]:
+def get_sources(product: object) -> tuple[str, ...]:
     """Return the files that an object, or a step of a Pipeline, was made from.
 
     It knows the objects that were made in this process.
@@ -194,7 +194,7 @@ def sources_of(product: object) -> tuple[str, ...]:
     return tuple(sources)
 
 
-def refuse_inputs(
+def refuse_overwriting(
     path: StrPath,
     inputs: Iterable[StrPath],
     may_replace: Callable[[StrPath], bool] = lambda name: False,
@@ -225,13 +225,13 @@ def _would_replace(name: StrPath, path: StrPath) -> bool:
         return False
 
 
-def sweep(folder: StrPath) -> None:
+def remove_stale_files(folder: StrPath) -> None:
     """Remove the temporary files of dead processes in a folder: those that are not locked."""
     if fcntl is None:
         return  # a closed file that is about to be moved would look like one of a dead process
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            if TEMPORARY_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError), open(entry.path, "r+b") as file:
                     if lock(file):
                         os.unlink(entry.path)
@@ -244,7 +244,7 @@ def _create_temporary(folder: str) -> tuple[BinaryIO, str]:
         file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
         with contextlib.suppress(OSError):  # on a disk without locks nothing is swept either
             lock(file)
-        if fcntl is None or is_at(file, temporary):
+        if fcntl is None or is_same_file(file, temporary):
             return file, temporary
         file.close()  # another process swept it before it was locked
 

@@ -34,14 +34,14 @@ def _read_numbers(path: Path) -> dict[str, int]:
     return {name: int(number) for name, number, *_ in lines}
 
 
-def check_memory(what: str, needed: int, instead: str) -> None:
+def check_memory(what: str, needed: int, advice: str) -> None:
     """Raise MemoryError if `needed` bytes are more than half of the free memory.
 
-    `instead` tells the user what to do.
+    `advice` tells the user what to do.
     """
     free = free_memory() if needed > UNCHECKED_BYTES else None
     if free is not None and needed > free // 2:
         raise MemoryError(
             f"{what} would take {needed / 2**30:,.1f} GiB, more than half of the "
-            f"{free / 2**30:,.1f} GiB that are free. {instead}"
+            f"{free / 2**30:,.1f} GiB that are free. {advice}"
         )

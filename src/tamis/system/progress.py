@@ -79,7 +79,7 @@ class Progress:
 _CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
-def tell(note: str) -> None:
+def report_progress(note: str) -> None:
     """Show a note in the progress display of the work that runs now, if there is one."""
     progress = _CURRENT.get()
     if progress is not None:

@@ -12,7 +12,7 @@ Spelling = Callable[..., str]  # from a name and perhaps a value to the text of 
 MAX_NAME_LENGTH = 60  # characters in a message; names in a damaged file can be far longer
 
 
-def short(value: Any) -> Any:
+def shorten_names(value: Any) -> Any:
     """Return a name, or a container of names, with the middle of long names left out.
 
     Long names often differ only at their ends.
@@ -20,9 +20,9 @@ def short(value: Any) -> Any:
     if isinstance(value, str) and len(value) > MAX_NAME_LENGTH:
         return f"{value[: MAX_NAME_LENGTH // 2]}...{value[3 - MAX_NAME_LENGTH // 2 :]}"
     if isinstance(value, list):
-        return [short(item) for item in value]
+        return [shorten_names(item) for item in value]
     if isinstance(value, dict):
-        return {short(name): item for name, item in value.items()}
+        return {shorten_names(name): item for name, item in value.items()}
     return value
 
 
@@ -38,18 +38,20 @@ def as_keyword(name: str, *value: Any) -> str:
 _spelling: Spelling = as_keyword
 
 
-def option(name: str, *value: Any) -> str:
+def format_option(name: str, *value: Any) -> str:
     """Return an option, with its value if there is one, in the current spelling."""
-    return _spelling(name, *map(short, value))
+    return _spelling(name, *map(shorten_names, value))
 
 
-def parameter(name: str, function: str) -> str:
+def format_parameter(name: str, function: str) -> str:
     """Return an option of a function as the subject of a sentence."""
-    return f"The {name!r} parameter of {function}" if _spelling is as_keyword else option(name)
+    return (
+        f"The {name!r} parameter of {function}" if _spelling is as_keyword else format_option(name)
+    )
 
 
 @contextmanager
-def spelled(spelling: Spelling) -> Iterator[None]:
+def use_spelling(spelling: Spelling) -> Iterator[None]:
     """Use another spelling of options in all threads of this process."""
     global _spelling
     previous, _spelling = _spelling, spelling

@@ -15,7 +15,7 @@ from threading import get_ident
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable)
-_turns: dict[int, tuple[int]] = {}  # by id of a model: the thread that works on it
+_busy_models: dict[int, tuple[int]] = {}  # by id of a model: the thread that works on it
 
 
 def locked(function: Function) -> Function:
@@ -30,7 +30,7 @@ def locked(function: Function) -> Function:
         key, owner = id(model), (get_ident(),)
         try:
             # `setdefault` is atomic.
-            if _turns.setdefault(key, owner) != owner:
+            if _busy_models.setdefault(key, owner) != owner:
                 raise RuntimeError(
                     f"{function.__name__}: another thread is training or saving this same "
                     f"{type(model).__name__}, and two threads at once would corrupt it. Give each "
@@ -39,17 +39,17 @@ def locked(function: Function) -> Function:
                 )
             return function(model, *arguments, **keywords)
         finally:
-            if _turns.get(key) is owner:
-                del _turns[key]
+            if _busy_models.get(key) is owner:
+                del _busy_models[key]
 
     return cast(Function, call)
 
 
 def _forget_other_threads() -> None:
     """In a forked child, remove the threads of the parent, which will never finish their calls."""
-    for key, owner in list(_turns.items()):
+    for key, owner in list(_busy_models.items()):
         if owner != (get_ident(),):
-            del _turns[key]
+            del _busy_models[key]
 
 
 if hasattr(os, "register_at_fork"):
@@ -63,7 +63,7 @@ def count_threads(n_jobs: int | None) -> int:
     return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else n_jobs
 
 
-def one_thread() -> AbstractContextManager:
+def single_threaded_blas() -> AbstractContextManager:
     """Limit BLAS and OpenMP libraries to one thread while the context lasts.
 
     Threads on small matrices cost more than they save, and sums would depend on their number.

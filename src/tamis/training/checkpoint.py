@@ -25,14 +25,14 @@ from typing import Any, Self
 
 from tamis.model_files import ModelFileError, load, save
 from tamis.system.files import (
-    TEMPORARY,
+    TEMPORARY_NAME,
     StrPath,
-    is_at,
+    atomic_writer,
+    is_same_file,
     lock,
-    made_from,
-    refuse_inputs,
-    replacing,
-    sweep,
+    record_sources,
+    refuse_overwriting,
+    remove_stale_files,
 )
 from tamis.system.terminal import for_terminal
 from tamis.training.record import (
@@ -45,8 +45,8 @@ from tamis.training.record import (
     to_state,
 )
 
-NAME, LOCK_NAME = "checkpoint.json", "checkpoint.lock"
-ANEW = "Remove the folder to begin anew."
+RECORD_NAME, LOCK_NAME = "checkpoint.json", "checkpoint.lock"
+RESTART_HINT = "Remove the folder to begin anew."
 # Reading options that may differ between the checkpoint and now.
 IGNORED_OPTIONS = ("n_features", "chunk_bytes")
 _CHECKSUM_LENGTH = 32  # bytes at the end of a model file
@@ -59,7 +59,7 @@ class CheckpointError(ValueError):
         super().__init__(for_terminal(message))  # the message quotes names and parameters
 
 
-class Folder:
+class CheckpointFolder:
     """Folder of checkpoints, locked for this training while the context lasts."""
 
     def __init__(self, path: StrPath):
@@ -70,7 +70,7 @@ class Folder:
     # ------------------------------------------------------------------ locking
     def __enter__(self) -> Self:
         try:
-            is_new = self._claim()
+            is_new = self._lock_folder()
             try:
                 self._identify(is_new)
             except BaseException:
@@ -80,16 +80,16 @@ class Folder:
             raise CheckpointError(
                 f"{self.path}: checkpoints need a folder that can be written to ({error.strerror})."
             ) from error
-        sweep(self.path)
+        remove_stale_files(self.path)
         return self
 
     def __exit__(self, *failure):
         if not self.lock_file.closed:
-            if not (self.path / NAME).exists():
+            if not (self.path / RECORD_NAME).exists():
                 self.clear()  # there is no checkpoint to resume from
             self.lock_file.close()
 
-    def _claim(self) -> bool:
+    def _lock_folder(self) -> bool:
         """Create the folder if it does not exist, and lock it; return whether it was created."""
         while True:
             try:
@@ -119,7 +119,7 @@ class Folder:
                         f"{self.path}: another process, or another thread, is using this folder. "
                         "Wait for it, or name another folder."
                     )
-                if is_at(self.lock_file, self.path / LOCK_NAME):
+                if is_same_file(self.lock_file, self.path / LOCK_NAME):
                     return is_new
                 self.lock_file.close()
 
@@ -143,7 +143,7 @@ class Folder:
             ) from None
         self.names = names = self._named(key)
         self._refuse_others(
-            lambda name: name in (LOCK_NAME, NAME, *names) or TEMPORARY.fullmatch(name)
+            lambda name: name in (LOCK_NAME, RECORD_NAME, *names) or TEMPORARY_NAME.fullmatch(name)
         )
 
     def _named(self, key: str) -> list[str]:
@@ -168,24 +168,28 @@ class Folder:
         self.current = next(name for name in self.names if name != older)
         save(model, self.path / self.current)
         record = to_record(
-            state, {"name": self.current, "checksum": self._sum(self.current)}, self.task
+            state, {"name": self.current, "checksum": self._model_checksum(self.current)}, self.task
         )
-        with replacing(self.path / NAME) as file:
+        with atomic_writer(self.path / RECORD_NAME) as file:
             file.write(json.dumps(record, indent=1).encode())
         self._remove(older)
 
     def _record(self, task: dict) -> Any:
         """Return the stored record of a task, or None."""
-        record_path, self.task = self.path / NAME, json.loads(json.dumps(task))
+        record_path, self.task = self.path / RECORD_NAME, json.loads(json.dumps(task))
         try:
             record = json.loads(record_path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             self._remove(*self.names)
             return None
         except (OSError, ValueError, RecursionError) as error:
-            raise CheckpointError(f"{record_path}: it cannot be read ({error}). {ANEW}") from error
+            raise CheckpointError(
+                f"{record_path}: it cannot be read ({error}). {RESTART_HINT}"
+            ) from error
         if record is None:
-            raise CheckpointError(f"{record_path}: it holds null, which is no checkpoint. {ANEW}")
+            raise CheckpointError(
+                f"{record_path}: it holds null, which is no checkpoint. {RESTART_HINT}"
+            )
         return record
 
     def read(self, task: dict) -> tuple[Any, State] | None:
@@ -193,7 +197,7 @@ class Folder:
 
         `task` describes the model, the files and the options as plain data.
         """
-        record_path, record = self.path / NAME, self._record(task)
+        record_path, record = self.path / RECORD_NAME, self._record(task)
         if record is None:
             return None
         message = find_error(record)
@@ -202,18 +206,19 @@ class Folder:
                 f"'model.name' is {record['model']['name'][:60]!r}, which is not of this folder"
             )
         if message:
-            raise CheckpointError(f"{record_path}: {message}. {ANEW}")
+            raise CheckpointError(f"{record_path}: {message}. {RESTART_HINT}")
         self._compare(self.task, record["task"])
         if message := find_contradiction(record["state"], task):
-            raise CheckpointError(f"{record_path}: {message}. {ANEW}")
+            raise CheckpointError(f"{record_path}: {message}. {RESTART_HINT}")
         model = self._load(record["model"])
         if type(model).__name__ != task["model"]:
             raise CheckpointError(
-                f"{self.path}: its model is of another class, {type(model).__name__}. {ANEW}"
+                f"{self.path}: its model is of another class, {type(model).__name__}. "
+                f"{RESTART_HINT}"
             )
         if n_columns_of(record["state"]) > (width := getattr(model, "n_features_in_", 0)):
             raise CheckpointError(
-                f"{record_path}: more columns than the {width:,} of its model. {ANEW}"
+                f"{record_path}: more columns than the {width:,} of its model. {RESTART_HINT}"
             )
         self.current = record["model"]["name"]
         self._remove(*(name for name in self.names if name != self.current))
@@ -223,18 +228,19 @@ class Folder:
         """Return the model that a record names."""
         try:
             model = load(self.path / entry["name"])
-            is_same = self._sum(entry["name"]) == entry["checksum"]
+            is_same = self._model_checksum(entry["name"]) == entry["checksum"]
         except (OSError, ModelFileError) as error:
             raise CheckpointError(
-                f"{self.path}: its model cannot be loaded ({error}). {ANEW}"
+                f"{self.path}: its model cannot be loaded ({error}). {RESTART_HINT}"
             ) from error
         if not is_same:
             raise CheckpointError(
-                f"{self.path}: its model is not the one that was written with the record. {ANEW}"
+                f"{self.path}: its model is not the one that was written with the record. "
+                f"{RESTART_HINT}"
             )
         return model
 
-    def _sum(self, name: str) -> str:
+    def _model_checksum(self, name: str) -> str:
         """Return the checksum at the end of a model file."""
         with open(self.path / name, "rb") as file:
             file.seek(-_CHECKSUM_LENGTH, os.SEEK_END)
@@ -242,8 +248,8 @@ class Folder:
 
     def clear(self) -> None:
         """Remove the checkpoint after training, and the folder if it was created for it."""
-        self._remove(NAME, *self.names)
-        sweep(self.path)
+        self._remove(RECORD_NAME, *self.names)
+        remove_stale_files(self.path)
         if os.name == "nt":
             self.lock_file.close()  # Windows removes no open file
         self._remove(LOCK_NAME)
@@ -275,11 +281,15 @@ class Folder:
                 )
 
 
-def take_files(model: Any, files: Iterable[str], checkpoint: StrPath | Folder | None) -> None:
+def take_files(
+    model: Any, files: Iterable[str], checkpoint: StrPath | CheckpointFolder | None
+) -> None:
     """Record the files that a model is trained on; refuse them in a folder of checkpoints."""
     if checkpoint is not None:
-        refuse_inputs(checkpoint.path if isinstance(checkpoint, Folder) else checkpoint, files)
-    made_from(model, files)
+        refuse_overwriting(
+            checkpoint.path if isinstance(checkpoint, CheckpointFolder) else checkpoint, files
+        )
+    record_sources(model, files)
 
 
 def _difference(current, stored) -> str:

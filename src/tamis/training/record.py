@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from tamis.base.scores import NO_SUMS, ROWS, WEIGHT
+from tamis.base.scores import ROWS, WEIGHT, ZERO_SUMS
 from tamis.data.rows import Position
 
 FORMAT = 3
@@ -28,7 +28,7 @@ class State:
     position: Position | None = None  # in the current pass; None at its start
     mark: int = 0  # number of rows at the next entry of the history
     # Sums of the progressive losses.
-    charged: list[float] = field(default_factory=lambda: list(NO_SUMS))
+    charged: list[float] = field(default_factory=lambda: list(ZERO_SUMS))
     met: list[list] = field(default_factory=list)  # [target, weight] pairs that the baseline knows
     history: list[dict] = field(default_factory=list)
     # Decisions of the source: base, several, labels, n_features.
@@ -64,10 +64,10 @@ def _is_history_entry(value) -> bool:
 
 _TEXT = Rule("a text", lambda value: isinstance(value, str))
 _LOSS_SUMS = Rule(
-    f"{len(NO_SUMS)} numbers, the second and third from 0 on",
+    f"{len(ZERO_SUMS)} numbers, the second and third from 0 on",
     lambda value: (
         isinstance(value, list)
-        and [*map(type, value)] == [float] * len(NO_SUMS)
+        and [*map(type, value)] == [float] * len(ZERO_SUMS)
         and min(value[WEIGHT], value[ROWS]) >= 0.0
     ),
 )

@@ -226,7 +226,7 @@ def test_the_square_root_stays_positive_definite():
         rows,
         sides,
     )
-    root = model._engine.state[0, :-1]
+    root = model._solver_state.state[0, :-1]
     assert np.isfinite(root).all()
     assert np.linalg.eigvalsh(root @ root.T).min() > -1e-20
     assert np.linalg.eigvalsh(root @ root.T)[0] < 1e-10

@@ -14,7 +14,7 @@ from tiny import one_pass, quiet
 
 import tamis
 from tamis import AROWClassifier, CWClassifier, NAROWClassifier, PAClassifier, SCWClassifier
-from tamis.base.estimators.margins import Margins
+from tamis.base.estimators.margins import MarginMixin
 
 N = 60
 X = tiny.matrix(N, 6)
@@ -56,7 +56,7 @@ def test_there_are_no_probabilities_of_classes(interpreted):
 
 
 def test_confidence_where_nothing_is_uncertain():
-    class Fixed(Margins):
+    class Fixed(MarginMixin):
         def _margin_variance(self, X):
             return np.array([0.0, 2.0, -2.0, 1.0]), np.array([0.0, 0.0, 0.0, 4.0])
 
@@ -152,7 +152,7 @@ def test_ten_million_columns_cost_what_was_touched():
         shape=(2, 10_000_000),
     )
     model = one_pass(AROWClassifier).fit(rows, [0, 1])
-    assert model._engine.state.nbytes == 16 * 10_000_001
+    assert model._solver_state.state.nbytes == 16 * 10_000_001
     assert model.support_.tolist() == [0, 5, 9_999_999]
 
 
@@ -179,9 +179,9 @@ def test_saved_and_continued(interpreted, tmp_path, covariance, many):
     resumed = quiet(tamis.load(tmp_path / "model.tamis").partial_fit, X[20:], y[20:])
     tiny.assert_same(uninterrupted, resumed, X)
     assert np.array_equal(uninterrupted.variance_, resumed.variance_)
-    stopped._engine.state = stopped._engine.state[:-1].copy()
+    stopped._solver_state.state = stopped._solver_state.state[:-1].copy()
     tamis.save(stopped, tmp_path / "forged.tamis")
-    with pytest.raises(ValueError, match=r"Classifier._engine.state, axis 0 of"):
+    with pytest.raises(ValueError, match=r"Classifier._solver_state.state, axis 0 of"):
         tamis.load(tmp_path / "forged.tamis")
 
 

@@ -140,6 +140,8 @@ def test_compiled_equals_plain_python(cls, many, covariance, monkeypatch):
         source = quiet(cls(**given).fit, X, y, sample_weight=tiny.weights(N))
         tiny.assert_same(compiled, source, X)
     for name in ("state", "kept", "places", "costs"):
-        assert np.array_equal(getattr(compiled._engine, name), getattr(source._engine, name)), name
-    assert compiled._engine.clock == source._engine.clock
+        assert np.array_equal(
+            getattr(compiled._solver_state, name), getattr(source._solver_state, name)
+        ), name
+    assert compiled._solver_state.clock == source._solver_state.clock
     assert compiled.history_ == source.history_

@@ -44,7 +44,7 @@ def test_the_heap_keeps_what_sorting_keeps(interpreted, n_features):
         Y,
     )
     mean, variances, selected = selected_by_sorting(X, Y, n_features, 0.5)
-    assert set(model._engine.kept[0].tolist()) == selected
+    assert set(model._solver_state.kept[0].tolist()) == selected
     assert model.coef_[0] == pytest.approx(mean, rel=1e-10)
     assert model.variance_[0] == pytest.approx(variances, rel=1e-10)
 
@@ -53,7 +53,7 @@ def test_columns_of_equal_variance_stay_where_they_are(interpreted):
     model = quiet(
         one_pass(SOFSClassifier, n_features_to_select=2).fit, np.ones((6, 5)), [0, 1, 1, 0, 1, 1]
     )
-    assert sorted(model._engine.kept[0].tolist()) == [0, 1]
+    assert sorted(model._solver_state.kept[0].tolist()) == [0, 1]
 
 
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
@@ -71,7 +71,7 @@ def test_the_least_variances_are_kept_all_along(interpreted, y, n_features):
     model = SOFSClassifier(n_features_to_select=n_features)
     for start in range(0, N, 20):
         quiet(model.partial_fit, X[start : start + 20], y[start : start + 20], classes=np.unique(y))
-        engine = model._engine
+        engine = model._solver_state
         for c, heap in enumerate(engine.kept):
             assert np.array_equal(engine.places[heap, c], np.arange(1, len(heap) + 1))
             assert np.count_nonzero(engine.places[:, c]) == len(heap)
@@ -105,7 +105,7 @@ def test_the_number_of_features_is_settled_at_the_start(interpreted):
 def test_forged_heaps_are_refused(interpreted, tmp_path, change):
     """Their numbers index memory in compiled code."""
     model = quiet(SOFSClassifier(n_features_to_select=3).fit, X, Y)
-    engine = model._engine
+    engine = model._solver_state
     if change == "column":
         engine.kept[0, 1] = P
     elif change == "twice":
@@ -113,5 +113,5 @@ def test_forged_heaps_are_refused(interpreted, tmp_path, change):
     else:
         engine.kept = engine.kept.astype(np.int64)
     tamis.save(model, tmp_path / "model.tamis")
-    with pytest.raises(ValueError, match=r"a column twice|SOFSClassifier\._engine\.kept"):
+    with pytest.raises(ValueError, match=r"a column twice|SOFSClassifier\._solver_state\.kept"):
         tamis.load(tmp_path / "model.tamis")

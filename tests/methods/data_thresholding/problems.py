@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.optimize import linprog
 
-from tamis.methods.data_thresholding.bounds import Problem
+from tamis.methods.data_thresholding.bounds import ThresholdProblem
 from tamis.methods.data_thresholding.certificate import certify
 from tamis.methods.data_thresholding.solver import solve
-from tamis.methods.data_thresholding.thresholds import drop_small
+from tamis.methods.data_thresholding.thresholds import apply_threshold
 
 
 def random_problem(seed, loss, n=60, d=12):
@@ -23,12 +23,14 @@ def random_problem(seed, loss, n=60, d=12):
     signs[:2] = 1.0, -1.0
     row_weights = rng.uniform(0.2, 1.0, n)
     strength = float(10 ** rng.uniform(-2.5, -0.8))
-    return X, Problem(signs, row_weights / row_weights.sum(), loss, strength, bool(seed % 3))
+    return X, ThresholdProblem(
+        signs, row_weights / row_weights.sum(), loss, strength, bool(seed % 3)
+    )
 
 
 def fit_thresholded(X, problem, threshold, tol=1e-7):
     """Return the thresholded data, the fit on them, and its certificate."""
-    thresholded = drop_small(X, threshold)
+    thresholded = apply_threshold(X, threshold)
     fit = solve(problem, thresholded.matrix, tol, 300)
     return thresholded, fit, certify(problem, X, thresholded, fit)
 

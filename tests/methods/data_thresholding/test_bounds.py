@@ -31,11 +31,11 @@ from tamis.methods.data_thresholding.certificate import Certificate
 from tamis.methods.data_thresholding.loop_rows import logistic_duals
 from tamis.methods.data_thresholding.solver import refine_duals, solve
 from tamis.methods.data_thresholding.thresholds import (
+    apply_threshold,
     correlate_columns,
-    drop_small,
     halving_thresholds,
-    keeping,
     select_columns,
+    threshold_for_fraction,
 )
 
 pytestmark = pytest.mark.delicate
@@ -161,7 +161,7 @@ def test_no_bound_is_violated(loss):
 def test_the_sandwich(loss):
     for seed in range(8):
         X, problem = random_problem(seed, loss)
-        thresholded = drop_small(X, 0.3 * problem.strength)
+        thresholded = apply_threshold(X, 0.3 * problem.strength)
         best, gap = optimum(X, problem)
         below = optimum(
             thresholded.matrix,
@@ -217,7 +217,7 @@ def test_the_constrained_bound_is_tight_for_small_radii_only(radius, gap):
     solutions is w = -c e_1.
     """
     X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
-    assert drop_small(X, 1.0).max_dropped == 1.0
+    assert apply_threshold(X, 1.0).max_dropped == 1.0
 
     def loss(w):
         return np.maximum(1.0 - y * (X[:, 0] * w), 0.0).mean()
@@ -240,7 +240,7 @@ def test_sparse_and_dense_drop_the_same(dtype, index):
     )
     before, fractions = rows.copy(), []
     for threshold in (0.0, 0.1, 0.5, 1.3, 9.0):
-        dense, sparse = drop_small(X, threshold), drop_small(rows, threshold)
+        dense, sparse = apply_threshold(X, threshold), apply_threshold(rows, threshold)
         expected = np.where(np.abs(X) > threshold, X, 0)
         as_dense = dense.matrix.toarray() if sp.issparse(dense.matrix) else dense.matrix
         assert np.array_equal(as_dense, expected)
@@ -258,10 +258,10 @@ def test_sparse_and_dense_drop_the_same(dtype, index):
 
 def test_thresholds_by_fraction_and_by_halving():
     X = np.array([[1.0, -2.0, 0.0, 3.0, 4.0]])
-    assert drop_small(X, keeping(X, 0.5)).share == 0.5
-    assert keeping(X, 1.0) == 0.0
-    assert drop_small(X, keeping(X, 0.0)).share == 0.0
-    assert keeping(np.zeros((2, 2)), 0.5) == 0.0
+    assert apply_threshold(X, threshold_for_fraction(X, 0.5)).share == 0.5
+    assert threshold_for_fraction(X, 1.0) == 0.0
+    assert apply_threshold(X, threshold_for_fraction(X, 0.0)).share == 0.0
+    assert threshold_for_fraction(np.zeros((2, 2)), 0.5) == 0.0
     assert list(halving_thresholds(X, 5.0)) == [5.0, 2.5, 1.25, 0.0]
     assert list(halving_thresholds(X, 5.0, floor=1.5)) == [5.0, 2.5, 1.5]
     assert list(halving_thresholds(X, 0.5)) == [0.0]

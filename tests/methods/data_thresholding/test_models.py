@@ -16,8 +16,8 @@ from spelling import L1
 import tamis
 from tamis import DataThresholder, ThresholdDisplay, ThresholdedClassifier
 from tamis.datasets import make_text
-from tamis.methods.data_thresholding.bounds import Problem
-from tamis.methods.data_thresholding.thresholds import drop_small
+from tamis.methods.data_thresholding.bounds import ThresholdProblem
+from tamis.methods.data_thresholding.thresholds import apply_threshold
 
 X, Y, _ = make_text(n_samples=400, n_features=300, n_informative=10, random_state=0)
 DENSE = X.toarray()
@@ -40,7 +40,9 @@ def model(**params):
 
 def best_value(alpha=3e-3, loss="logistic", y=Y):
     signs = np.where(y == np.unique(y)[-1], 1.0, -1.0)
-    return optimum(DENSE, Problem(signs, np.full(len(y), 1 / len(y)), loss, alpha, True))[0]
+    return optimum(DENSE, ThresholdProblem(signs, np.full(len(y), 1 / len(y)), loss, alpha, True))[
+        0
+    ]
 
 
 # --------------------------------------------------------------------------- fit
@@ -219,7 +221,7 @@ def test_thresholds_of_a_path_never_rise(monkeypatch):
     monkeypatch.setattr(
         search,
         "drop_small",
-        lambda matrix, threshold: tried.append(threshold) or drop_small(matrix, threshold),
+        lambda matrix, threshold: tried.append(threshold) or apply_threshold(matrix, threshold),
     )
     model().path(X, Y, np.geomspace(1e-2, 1e-3, 6), 0.01)
     assert len(tried) > 6

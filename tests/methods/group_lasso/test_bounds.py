@@ -13,10 +13,10 @@ from tamis import GroupLassoClassifier, GroupLassoRegressor, MultiTaskClassifier
 from tamis.numerics.csr import Csr
 from tamis.solvers.path.design import Design, TaskDesign, constant_columns
 from tamis.solvers.path.inner.models import GramCache
-from tamis.solvers.path.loop import Blocks
-from tamis.solvers.path.losses import RowLosses
-from tamis.solvers.path.problem import Problem
-from tamis.solvers.path.solver import solve
+from tamis.solvers.path.loop import CoefBlocks
+from tamis.solvers.path.losses import BoundRowLoss
+from tamis.solvers.path.problem import GroupProblem
+from tamis.solvers.path.solver import solve_problem
 from tamis.terms import GroupL2, Logistic, Squared
 
 pytestmark = pytest.mark.usefixtures("bounded")
@@ -189,15 +189,17 @@ def test_numbers_beyond_double_precision_end_at_the_last_finite_point(solver, lo
         rows = sp.csr_array(table)
         rows = Csr(rows.data, rows.indices.astype(np.uint32), rows.indptr.astype(np.uint64), 10)
         design = TaskDesign(rows, np.zeros(80, dtype=np.int64), weights, 1, 1, True)
-    blocks = Blocks(
+    blocks = CoefBlocks(
         np.arange(10, dtype=np.uint64),
         np.arange(11, dtype=np.uint64),
         np.ones(10),
         np.zeros(10),
         10,
     )
-    problem = Problem(design, RowLosses(loss, targets, weights), blocks, True, solver, GramCache())
+    problem = GroupProblem(
+        design, BoundRowLoss(loss, targets, weights), blocks, True, solver, GramCache()
+    )
     with np.errstate(all="ignore"):
-        solution = solve(problem, GroupL2(1e-3, 0.0), 1e-6, 100)
+        solution = solve_problem(problem, GroupL2(1e-3, 0.0), 1e-6, 100)
     assert np.isfinite(solution.w).all()
     assert np.isfinite(solution.bias).all()

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from tamis import groups_by_correlation, groups_from_dummies, groups_from_names
-from tamis.base.feature_groups import take_groups
-from tamis.methods.group_lasso import finding
+from tamis.base.feature_groups import parse_feature_groups
+from tamis.methods.group_lasso import group_detection
 
 
 def sets(blocks):
@@ -20,28 +20,36 @@ def sets(blocks):
 
 
 def test_without_groups_every_column_is_one():
-    blocks = take_groups(None, 3)
+    blocks = parse_feature_groups(None, 3)
     assert sets(blocks) == [[0], [1], [2]]
     assert blocks.weights.tolist() == [1.0, 1.0, 1.0]
     assert blocks.l1_weights.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_index_arrays_may_overlap_and_columns_left_out_stand_alone():
-    blocks = take_groups([[0, 2], np.array([2, 3, 4, 3])], 6)
+    blocks = parse_feature_groups([[0, 2], np.array([2, 3, 4, 3])], 6)
     assert sets(blocks) == [[0, 2], [2, 3, 4], [1], [5]]
     assert np.allclose(blocks.weights**2, [2, 3, 1, 1])
     assert blocks.overlap == 2
-    assert sets(take_groups(np.array([[0, 1], [1, 2]]), 3)) == [[0, 1], [1, 2]]  # edges of a graph
-    assert sets(take_groups([["b", "a"], ["c"]], 3, names=["a", "b", "c"])) == [[0, 1], [2]]
+    assert sets(parse_feature_groups(np.array([[0, 1], [1, 2]]), 3)) == [
+        [0, 1],
+        [1, 2],
+    ]  # edges of a graph
+    assert sets(parse_feature_groups([["b", "a"], ["c"]], 3, names=["a", "b", "c"])) == [
+        [0, 1],
+        [2],
+    ]
 
 
 def test_labels_one_per_column():
-    assert sets(take_groups([7, 3, 7, 3, 5], 5)) == [[0, 2], [1, 3], [4]]
-    assert sets(take_groups(np.array(["x", "y", "x"]), 3)) == [[0, 2], [1]]
-    blocks = take_groups([1, -1, None, -1, 1], 5)
+    assert sets(parse_feature_groups([7, 3, 7, 3, 5], 5)) == [[0, 2], [1, 3], [4]]
+    assert sets(parse_feature_groups(np.array(["x", "y", "x"]), 3)) == [[0, 2], [1]]
+    blocks = parse_feature_groups([1, -1, None, -1, 1], 5)
     assert sets(blocks) == [[0, 4], [1], [3], [2]]
     assert blocks.weights.tolist() == [np.sqrt(2.0), 1.0, 1.0, 0.0]
-    assert take_groups(np.array([0.0, np.nan, 0.0]), 3, l1_ratio=0.5).l1_weights.tolist() == [
+    assert parse_feature_groups(
+        np.array([0.0, np.nan, 0.0]), 3, l1_ratio=0.5
+    ).l1_weights.tolist() == [
         0.5,
         0.0,
     ]
@@ -49,7 +57,7 @@ def test_labels_one_per_column():
 
 def test_prefixes_take_the_longest_that_fits():
     names = ["age", "colour_red", "colour_blue", "colour_dark_red", "town_a"]
-    assert sets(take_groups(["colour_", "town", "colour_dark"], 5, names)) == [
+    assert sets(parse_feature_groups(["colour_", "town", "colour_dark"], 5, names)) == [
         [1, 2],
         [4],
         [3],
@@ -58,13 +66,15 @@ def test_prefixes_take_the_longest_that_fits():
 
 
 def test_weights():
-    blocks = take_groups([[0, 1, 2, 3], [4]], 6, l1_ratio=0.25)
+    blocks = parse_feature_groups([[0, 1, 2, 3], [4]], 6, l1_ratio=0.25)
     assert blocks.weights.tolist() == [1.5, 0.75, 0.75]
     assert blocks.l1_weights.tolist() == [0.25, 0.25, 0.25]
-    blocks = take_groups([[0, 1, 2, 3], [4]], 6, l1_weights=1.0)
+    blocks = parse_feature_groups([[0, 1, 2, 3], [4]], 6, l1_weights=1.0)
     assert blocks.weights.tolist() == [2.0, 1.0, 1.0]
     assert blocks.l1_weights.tolist() == [1.0, 1.0, 1.0]
-    blocks = take_groups([[0, 1, 2, 3], [4]], 6, group_weights=[3.0, 0.0], l1_weights=[2.0, 0.0])
+    blocks = parse_feature_groups(
+        [[0, 1, 2, 3], [4]], 6, group_weights=[3.0, 0.0], l1_weights=[2.0, 0.0]
+    )
     assert blocks.weights.tolist() == [3.0, 0.0, 1.0]
     assert blocks.l1_weights.tolist() == [2.0, 0.0, 0.0]
 
@@ -91,7 +101,7 @@ def test_weights():
 )
 def test_what_is_wrong_is_said(groups, named, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        take_groups(groups, 3, **named)
+        parse_feature_groups(groups, 3, **named)
 
 
 # --------------------------------------------------------------------------- helpers
@@ -152,7 +162,9 @@ def test_correlated_columns(form):
 def test_correlations_are_those_of_the_textbook(form):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)) + rng.normal(size=4)
-    assert finding._correlations(form(X)) == pytest.approx(np.abs(np.corrcoef(X.T)), abs=1e-12)
+    assert group_detection._correlations(form(X)) == pytest.approx(
+        np.abs(np.corrcoef(X.T)), abs=1e-12
+    )
 
 
 def test_helpers_refuse():
@@ -167,6 +179,6 @@ def test_helpers_refuse():
 def test_an_array_of_numbers_is_read_as_a_list_of_them(least, rising):
     labels = np.random.default_rng(0).integers(least, 5, 40)
     labels = np.sort(labels) if rising else labels
-    quick, slow = take_groups(labels, 40), take_groups(labels.tolist(), 40)
+    quick, slow = parse_feature_groups(labels, 40), parse_feature_groups(labels.tolist(), 40)
     for a, b in zip(quick, slow, strict=True):
         assert np.array_equal(a, b)

@@ -13,7 +13,7 @@ from tiny import one_pass, quiet
 
 import tamis
 from tamis import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor, RDAClassifier
-from tamis.base.feature_groups import take_groups
+from tamis.base.feature_groups import parse_feature_groups
 from tamis.solvers.online_groups.loop import MIN_PREFETCHED_CELLS
 from tamis.solvers.path.loop import dual_blocks, prox_blocks, value_blocks
 from tamis.terms import Hinge, Huber, Logistic, SparseGroup, Squared
@@ -35,7 +35,7 @@ KINDS = [
 def eager_of(groups, kind, outputs=1, **settings):
     """The textbook's state for a model's groups and weights."""
     given = {name: value for name, value in kind.items() if name != "fading_threshold"}
-    blocks = take_groups(groups, P, **given)
+    blocks = parse_feature_groups(groups, P, **given)
     sets = np.split(blocks.members.astype(int), blocks.starts[1:-1].astype(int))
     rho = kind.get("fading_threshold", 0.0)
     return EagerDualAveraging(
@@ -128,7 +128,7 @@ def test_squares_do_not_drift_over_many_rows():
     model = OnlineGroupLassoRegressor(feature_groups=np.arange(20) // 5, alpha=0.01).partial_fit(
         rows, rng.normal(size=3000)
     )
-    engine = model._engine
+    engine = model._solver_state
     exact = (engine.state[0].reshape(4, 5) ** 2).sum(axis=1)
     assert engine.squares == pytest.approx(exact, rel=1e-10)
     assert engine.lazy[0] == model.t_ == 3000
@@ -298,7 +298,7 @@ def test_passes_approach_the_batch_solution(kind, loss):
         if isinstance(loss, Squared)
         else (np.sign(score), OnlineGroupLassoClassifier)
     )
-    blocks = take_groups(np.arange(20) // 5, 20, **kind)
+    blocks = parse_feature_groups(np.arange(20) // 5, 20, **kind)
     null = rows.T @ np.vectorize(loss.gradient)(np.zeros(400), y) / 400
     alpha = 0.2 * dual_blocks(null, *blocks[1:4], SparseGroup(), np.uint64(1))
     objective, best, order = batch(rows, y, blocks, alpha, loss, loss.hessian_bound())
@@ -364,9 +364,9 @@ def test_saved_groups_go_on(tmp_path):
         quiet(one.partial_fit, X[30:], Y[30:])
     tiny.assert_same(model, again, X)
     broken = tamis.load(tmp_path / "model.tamis")
-    broken._engine.members = broken._engine.members + np.uint32(40)
+    broken._solver_state.members = broken._solver_state.members + np.uint32(40)
     tamis.save(broken, tmp_path / "broken.tamis")
-    with pytest.raises(ValueError, match=r"OnlineGroupLassoClassifier\._engine\.members"):
+    with pytest.raises(ValueError, match=r"OnlineGroupLassoClassifier\._solver_state\.members"):
         tamis.load(tmp_path / "broken.tamis")
 
 
@@ -374,8 +374,8 @@ def test_sparse_rows_touch_only_their_groups():
     """Rows of one group leave the sums of all others as they were."""
     rows = sp.csr_array(([1.0, 2.0], ([0, 0], [3, 5])), shape=(1, P))
     model = OnlineGroupLassoRegressor(feature_groups=APART, alpha=0.01).partial_fit(rows, [1.0])
-    assert np.flatnonzero(model._engine.state[0]).tolist() == [3, 5]
-    assert np.flatnonzero(model._engine.squares).tolist() == [1]
+    assert np.flatnonzero(model._solver_state.state[0]).tolist() == [3, 5]
+    assert np.flatnonzero(model._solver_state.squares).tolist() == [1]
 
 
 @pytest.mark.parametrize("kind", [{}, {"l1_weights": 1.0}], ids=repr)

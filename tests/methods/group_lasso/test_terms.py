@@ -24,7 +24,7 @@ from tamis import (
     MultiTaskRegressor,
     SieveRegressor,
 )
-from tamis.base.validation import take_offset
+from tamis.base.validation import validate_offset
 from tamis.model_files import ModelFileError
 from tamis.terms import MCP, Free, GroupL2, SparseGroup, term
 
@@ -291,8 +291,8 @@ def test_offsets_are_one_finite_number_a_row(counts):
             GroupLassoRegressor().fit(X, y, offset=given)
     with pytest.raises(ValueError, match="offset has no meaning"):
         GroupLassoClassifier().fit(X, (y % 3).astype(int), offset=offset)
-    assert take_offset(None, 5) is None
-    assert take_offset([1, 2], 2).tolist() == [1.0, 2.0]
+    assert validate_offset(None, 5) is None
+    assert validate_offset([1, 2], 2).tolist() == [1.0, 2.0]
     assert offset.flags.writeable
 
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from tamis import LowRankFactorization, load, save
 from tamis.datasets import make_text
-from tamis.solvers.randomized_svd import Operator, spectral_error
+from tamis.solvers.randomized_svd import CenteredOperator, spectral_error
 
 pytestmark = pytest.mark.delicate
 
@@ -106,7 +106,7 @@ def test_error_upper_fails_at_most_with_probability_delta():
             [[1.0], 1.0 - 10.0 ** -random.uniform(0.5, 3) * random.rand(d - 1)]
         )
         basis = np.linalg.qr(random.normal(size=(d, d)))[0]
-        operator = Operator(basis * spectrum, None, False)
+        operator = CenteredOperator(basis * spectrum, None, False)
         no_vectors = np.zeros((d, 0))
         lower, upper = spectral_error(
             operator, no_vectors, np.zeros(0), no_vectors, 8 + k % 8, 0.05, random

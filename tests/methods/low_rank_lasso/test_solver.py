@@ -5,10 +5,10 @@ import pytest
 from methods.low_rank_lasso.cone import solve_cone
 from sklearn.utils import check_random_state
 
-from tamis.methods.low_rank_lasso.compression import Compressed, compress
+from tamis.methods.low_rank_lasso.compression import CompressedTargets, compress
 from tamis.methods.low_rank_lasso.spg.loop import project_rows
-from tamis.methods.low_rank_lasso.spg.solver import Rules, solve
-from tamis.solvers.randomized_svd import Operator, certified, truncated_svd
+from tamis.methods.low_rank_lasso.spg.solver import SPGOptions, solve
+from tamis.solvers.randomized_svd import CenteredOperator, factors_with_bounds, truncated_svd
 
 pytestmark = pytest.mark.delicate
 
@@ -20,8 +20,10 @@ def random_problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
     Y = X @ (
         random.normal(size=(d, targets)) * (random.rand(d, targets) < 0.3)
     ) + noise * random.normal(size=(n, targets))
-    operator = Operator(X)
-    factors = certified(operator, truncated_svd(operator, rank, 10, 2, random), 24, 1e-3, random)
+    operator = CenteredOperator(X)
+    factors = factors_with_bounds(
+        operator, truncated_svd(operator, rank, 10, 2, random), 24, 1e-3, random
+    )
     compressed, mean = compress(factors.U, Y, np.ones(n), True)
     return X - X.mean(axis=0), Y - mean, factors, compressed
 
@@ -32,7 +34,7 @@ def solve_targets(factors, compressed, radius, eta, tol=1e-9, **options):
         factors.S,
         compressed,
         np.full(len(compressed.C), float(radius)),
-        Rules(eta, tol, 5000),
+        SPGOptions(eta, tol, 5000),
         **options,
     )
 
@@ -101,7 +103,7 @@ def test_zero_is_optimal_exactly_where_the_test_says_so():
     low_rank = factors.U * factors.S @ factors.W.T
     limit = np.linalg.norm(low_rank.T @ Y, axis=0) / np.linalg.norm(Y, axis=0)
     for j in range(Y.shape[1]):
-        single = compressed.picked([j])
+        single = compressed.select([j])
         assert solve_targets(factors, single, 5.0, limit[j] * 1.0001).zero.all()
         below = solve_targets(factors, single, 5.0, limit[j] * 0.999)
         assert not below.zero.any()
@@ -117,7 +119,7 @@ def test_a_batch_is_a_loop_and_order_does_not_matter(batch_size):
         batched = solve_targets(factors, compressed, 1.0, eta, tol=1e-10, batch_size=batch_size)
         order = np.random.default_rng(0).permutation(9)
         permuted = solve_targets(
-            factors, compressed.picked(order), 1.0, eta, tol=1e-10, batch_size=batch_size
+            factors, compressed.select(order), 1.0, eta, tol=1e-10, batch_size=batch_size
         )
         assert batched.weights.toarray() == pytest.approx(default.weights.toarray(), abs=1e-6)
         assert permuted.weights.toarray() == pytest.approx(
@@ -140,7 +142,7 @@ def test_threads_do_not_change_the_bits(monkeypatch):
 
 def test_scaling_the_target_and_the_radius_scales_the_weights():
     _, _, factors, compressed = random_problem(5)
-    larger = Compressed(
+    larger = CompressedTargets(
         8.0 * compressed.C, 8.0 * compressed.rest, 8.0 * compressed.norm, compressed.masked
     )
     one, eight = (
@@ -172,7 +174,7 @@ def test_a_masked_column_gets_no_weight():
         c = V[i]
         assert factors.U.T @ X[:, i] == pytest.approx(c, abs=1e-10)
         residual = np.sqrt(max(X[:, i] @ X[:, i] - c @ c, 0.0))
-        single = Compressed(
+        single = CompressedTargets(
             c[None], np.array([residual]), np.array([np.linalg.norm(X[:, i])]), np.array([i])
         )
         others = np.delete(np.arange(X.shape[1]), i)
@@ -219,7 +221,7 @@ def test_bounds_hold_on_a_thousand_targets():
         X, Y, factors, compressed = random_problem(
             seed, n, d, rank=random.randint(1, 6), noise=random.rand()
         )
-        full_svd = truncated_svd(Operator(X), d, 10, 2, random)
+        full_svd = truncated_svd(CenteredOperator(X), d, 10, 2, random)
         radius, eta = 2.0 * random.rand() + 0.05, factors.upper * random.choice([0.0, 0.1, 1.0])
         result = solve_targets(factors, compressed, radius, eta, tol=1e-6)
         lasso = solve(
@@ -227,7 +229,7 @@ def test_bounds_hold_on_a_thousand_targets():
             full_svd[1],
             compress(full_svd[0], Y, np.ones(n), False)[0],
             np.full(4, radius),
-            Rules(0.0, 1e-7, 5000),
+            SPGOptions(0.0, 1e-7, 5000),
         )
         tolerance = 1e-5 * compressed.norm
         residual = np.linalg.norm(Y - X @ result.weights.toarray().T, axis=0)
@@ -271,7 +273,7 @@ def test_a_solution_is_that_of_an_elastic_net():
 
 def test_unconverged_targets_are_marked():
     _, _, factors, compressed = random_problem(9)
-    result = solve(factors.W, factors.S, compressed, np.ones(4), Rules(0.0, 1e-12, 2))
+    result = solve(factors.W, factors.S, compressed, np.ones(4), SPGOptions(0.0, 1e-12, 2))
     assert not result.figures["converged"].all()
     assert (result.figures["iterations"] <= 2).all()
     assert np.isfinite(result.weights.data).all()
@@ -295,9 +297,9 @@ def test_degenerate_targets():
     none = solve(
         np.zeros((5, 0)),
         np.zeros(0),
-        Compressed(np.zeros((2, 0)), np.ones(2), np.ones(2), np.full(2, -1)),
+        CompressedTargets(np.zeros((2, 0)), np.ones(2), np.ones(2), np.full(2, -1)),
         np.ones(2),
-        Rules(0.1, 1e-4, 10),
+        SPGOptions(0.1, 1e-4, 10),
     )
     assert none.zero.all()
     assert none.weights.shape == (2, 5)
@@ -374,7 +376,7 @@ def test_columns_that_vary_by_rounding_alone_have_no_direction(bounded):
     """Centring leaves rounding errors, which must not become singular vectors."""
     random = np.random.RandomState(0)
     for batch_size in (3.0 + 1e-14 * random.normal(size=(80, 10)), np.full((80, 10), 0.1)):
-        _, sizes, _ = truncated_svd(Operator(batch_size), 5, 10, 2, random)
+        _, sizes, _ = truncated_svd(CenteredOperator(batch_size), 5, 10, 2, random)
         assert not len(sizes)
 
 
@@ -389,7 +391,7 @@ def test_singular_values_far_from_1_only_scale_the_solution(scale, fraction, dty
         factors.S,
         compressed,
         radius,
-        Rules(0.05, tol, 5000),
+        SPGOptions(0.05, tol, 5000),
         radius_fraction=fraction,
         dtype=dtype,
     )
@@ -398,7 +400,7 @@ def test_singular_values_far_from_1_only_scale_the_solution(scale, fraction, dty
         scale * factors.S,
         compressed,
         radius / scale,
-        Rules(0.05 * scale, tol, 5000),
+        SPGOptions(0.05 * scale, tol, 5000),
         radius_fraction=fraction,
         dtype=dtype,
     )

@@ -25,7 +25,7 @@ from tamis.methods.metric_learning.steps import (
     principal_components,
     t_statistic,
 )
-from tamis.solvers.neighbors import class_edges, euclidean_points, narrow
+from tamis.solvers.neighbors import class_neighbors, euclidean_points, reduce_points
 
 pytestmark = pytest.mark.delicate
 
@@ -41,7 +41,7 @@ def rows(n=40, p=5, classes=2, seed=0):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_neighbours_equal_brute_force(p, classes, form):
     X, codes = rows(60, p, classes)
-    edges = class_edges(form(X), codes, 3)
+    edges = class_neighbors(form(X), codes, 3)
     same, other = brute_neighbours(X, codes, 3)
     assert np.array_equal(np.sort(edges.nearest[:, :3], axis=1), np.sort(same, axis=1))
     assert np.array_equal(np.sort(edges.nearest[:, 3:], axis=1), np.sort(other, axis=1))
@@ -53,7 +53,7 @@ def test_neighbours_equal_brute_force(p, classes, form):
 def test_equal_rows_are_neighbours_and_a_row_is_never_its_own(p):
     X, codes = rows(40, p)
     X[:20] = X[0]
-    edges = class_edges(X, codes, 3)
+    edges = class_neighbors(X, codes, 3)
     assert (edges.nearest != np.arange(40)[:, None]).all()
     same, _ = brute_neighbours(X, codes, 3)
     distances = np.linalg.norm(X[edges.nearest[:, :3]] - X[:, None], axis=2)
@@ -63,10 +63,10 @@ def test_equal_rows_are_neighbours_and_a_row_is_never_its_own(p):
 
 @pytest.mark.parametrize("double", [10, 1000])
 def test_neighbours_are_found_across_tiles(double, monkeypatch):
-    monkeypatch.setattr("tamis.solvers.neighbors.TILE", 7)
-    monkeypatch.setattr("tamis.solvers.neighbors.DOUBLE", double)
+    monkeypatch.setattr("tamis.solvers.neighbors.TILE_ROWS", 7)
+    monkeypatch.setattr("tamis.solvers.neighbors.MAX_FLOAT64_ROWS", double)
     X, codes = rows(60, 12, 3)
-    edges = class_edges(X + 100.0, codes, 4)
+    edges = class_neighbors(X + 100.0, codes, 4)
     same, other = brute_neighbours(X, codes, 4)
     assert np.array_equal(edges.nearest, np.hstack([same, other]))
 
@@ -75,7 +75,7 @@ def test_neighbours_are_found_across_tiles(double, monkeypatch):
 def test_small_classes_have_fewer_neighbours_with_their_own_divisor(p):
     X, _ = rows(12, p)
     codes = np.array([0, 0] + [1] * 10)
-    edges = class_edges(X, codes, 3)
+    edges = class_neighbors(X, codes, 3)
     assert np.array_equal(edges.nearest[:2, 0], [1, 0])
     assert np.allclose(edges.share[:2, :3], [[-1, 0, 0]] * 2)
     assert np.allclose(edges.share[2:, 3:], [[0.5, 0.5, 0]] * 10)
@@ -84,7 +84,7 @@ def test_small_classes_have_fewer_neighbours_with_their_own_divisor(p):
 
 def test_neighbours_in_every_other_class():
     X, codes = rows(60, 4, 3)
-    edges = class_edges(X, codes, 2, each=True)
+    edges = class_neighbors(X, codes, 2, per_class=True)
     assert edges.nearest.shape == (60, 6)
     assert (codes[edges.nearest[:, :2]] == codes[:, None]).all()
     assert all(
@@ -93,7 +93,9 @@ def test_neighbours_in_every_other_class():
     )
     assert np.allclose(edges.share.sum(axis=1), 0.0)
     two = codes % 2
-    assert np.array_equal(class_edges(X, two, 2).nearest, class_edges(X, two, 2, each=True).nearest)
+    assert np.array_equal(
+        class_neighbors(X, two, 2).nearest, class_neighbors(X, two, 2, per_class=True).nearest
+    )
 
 
 def test_search_points_preserve_distances(monkeypatch):
@@ -106,7 +108,7 @@ def test_search_points_preserve_distances(monkeypatch):
     assert np.linalg.norm(sparse.toarray()[0] - sparse.toarray()[1:], axis=1) == pytest.approx(
         expected
     )
-    monkeypatch.setattr("tamis.solvers.neighbors.MANY_ROWS", 10)
+    monkeypatch.setattr("tamis.solvers.neighbors.MAX_EXACT_ROWS", 10)
     for form in (X, sp.csr_array(X)):
         projected = euclidean_points(form, center, scale, columns, np.random.default_rng(0))
         assert projected.shape[1] == 64
@@ -116,17 +118,17 @@ def test_search_points_preserve_distances(monkeypatch):
     low_rank = np.random.default_rng(1).normal(size=(50, 5)) @ np.random.default_rng(2).normal(
         size=(5, 100)
     )
-    assert narrow(low_rank).shape[1] == 64  # its five directions are among the main ones
-    assert np.linalg.norm(narrow(low_rank)[0] - narrow(low_rank)[1:], axis=1) == pytest.approx(
-        np.linalg.norm(low_rank[0] - low_rank[1:], axis=1)
-    )
+    assert reduce_points(low_rank).shape[1] == 64  # its five directions are among the main ones
+    assert np.linalg.norm(
+        reduce_points(low_rank)[0] - reduce_points(low_rank)[1:], axis=1
+    ) == pytest.approx(np.linalg.norm(low_rank[0] - low_rank[1:], axis=1))
 
 
 # --------------------------------------------------------------------------- the quadratic form
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_form_equals_the_sum_over_rows(classes):
     X, codes = rows(40, 6, classes)
-    edges = class_edges(X, codes, 3)
+    edges = class_neighbors(X, codes, 3)
     row_weights = np.random.default_rng(1).random(40)
     bag = np.arange(0, 40, 2)
     bag_weights = np.where(np.isin(np.arange(40), bag), row_weights, 0.0)
@@ -152,7 +154,7 @@ def test_the_form_equals_the_sum_over_rows(classes):
 
 def test_margins_equal_the_matrix_form():
     X, codes = rows(40, 6)
-    edges = class_edges(X, codes, 3)
+    edges = class_neighbors(X, codes, 3)
     B = np.random.default_rng(1).normal(size=(6, 2))
     expected = [np.sum(explicit_form(X, edges, np.eye(40)[i]) * (B @ B.T)) for i in range(40)]
     assert compute_margins(edges, X @ B) == pytest.approx(expected, abs=1e-10)
@@ -197,7 +199,7 @@ def test_power_steps_never_fall_with_the_shift():
 
 def test_the_operator_gives_the_direction_of_the_matrix():
     X, codes = rows(60, 30)
-    laplacian = Laplacian(class_edges(X, codes, 3), np.arange(60), np.full(60, 1 / 60))
+    laplacian = Laplacian(class_neighbors(X, codes, 3), np.arange(60), np.full(60, 1 / 60))
     a = leading_direction(ExplicitForm(sdist_edges.form_matrix(X, laplacian)), 5)
     b = leading_direction(QuadraticForm(sp.csc_array(X), np.ones(30), laplacian), 5)
     assert np.array_equal(a.indices, b.indices)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tamis.methods.metric_learning.rules import EarlyStopping, Rules
+from tamis.methods.metric_learning.rules import EarlyStopping, NeighborClassifier
 
 RNG = np.random.default_rng(0)
 POINTS, codes = RNG.normal(size=(40, 3)), np.arange(40) % 3
@@ -15,7 +15,7 @@ SQUARED_DISTANCES = ((QUERIES[:, None] - POINTS) ** 2).sum(axis=2)
 
 
 def rules(rule="knn", k=4):
-    return Rules(POINTS, codes, WEIGHTS, 3, k, rule)
+    return NeighborClassifier(POINTS, codes, WEIGHTS, 3, k, rule)
 
 
 def test_votes_are_shares_of_the_weights_of_the_nearest():
@@ -58,7 +58,9 @@ def test_a_watch_keeps_the_length_of_the_least_error_and_waits():
         )
         boost.points = lambda rows=None, scale=scale: (POINTS if rows is None else rows) * scale
         stopped.append(early_stopping(boost))
-        predictions = Rules(POINTS * scale, codes, WEIGHTS, 3, 4, "knn").votes(QUERIES * scale)
+        predictions = NeighborClassifier(POINTS * scale, codes, WEIGHTS, 3, 4, "knn").votes(
+            QUERIES * scale
+        )
         errors.append(np.average(predictions.argmax(axis=1) != held_out_codes, weights=weights))
         assert boost.steps[-1]["validation_error"] == pytest.approx(errors[-1])
     assert early_stopping.best_error == pytest.approx(min(errors))

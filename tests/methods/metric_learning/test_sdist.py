@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from tamis import SDist, SDistClassifier
 from tamis.methods.metric_learning.boosting import Boost
 from tamis.methods.metric_learning.edges import compute_margins
-from tamis.methods.metric_learning.rules import Rules
-from tamis.solvers.neighbors import class_edges
+from tamis.methods.metric_learning.rules import NeighborClassifier
+from tamis.solvers.neighbors import class_neighbors
 
 pytestmark = pytest.mark.delicate
 
@@ -116,7 +116,7 @@ def test_margins_after_a_refresh_are_those_from_scratch(xor, monkeypatch):
         original(self)
         if self.steps:
             Z = self.points()
-            edges = class_edges(Z, self.codes, 3)
+            edges = class_neighbors(Z, self.codes, 3)
             margin_pairs.append((self.margins, compute_margins(edges, Z)))
 
     monkeypatch.setattr(Boost, "find_neighbours", spy)
@@ -220,7 +220,7 @@ def test_weights_are_repeated_rows(xor):
 
 def test_weights_count_in_the_votes():
     points, codes = np.array([[0.0], [0.1], [0.2], [9.0]]), np.array([0, 0, 1, 1])
-    votes = Rules(points, codes, np.array([1.0, 1.0, 3.0, 1.0]), 2, 3, "knn").votes(
+    votes = NeighborClassifier(points, codes, np.array([1.0, 1.0, 3.0, 1.0]), 2, 3, "knn").votes(
         np.array([[0.1]])
     )
     assert votes.tolist() == [[0.4, 0.6]]

@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis.methods.multiple_kernels.machines import Machines, hinge_entries
 from tamis.methods.multiple_kernels.matrices.store import KernelStore
-from tamis.solvers.standard import StandardRows
+from tamis.solvers.standard import StandardizedRows
 
 N, D = 40, 3
 RANDOM = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def store_of(kernels, **options):
     n = len(kernels[0])
     options = {"weights": np.ones(n), "normalize": None, "max_bytes": np.inf, **options}
     return KernelStore.of(
-        StandardRows(X), n, [lambda a, b, k=kernel: k[a:b] for kernel in kernels], **options
+        StandardizedRows(X), n, [lambda a, b, k=kernel: k[a:b] for kernel in kernels], **options
     )
 
 

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 from methods.multiple_kernels.data import X
 
-from tamis.methods.multiple_kernels.choice import make_dictionary
+from tamis.methods.multiple_kernels.dictionary import make_dictionary
 from tamis.methods.multiple_kernels.matrices.kinds import Kernel, cross_mixture
 from tamis.methods.multiple_kernels.matrices.store import KernelStore
-from tamis.solvers.standard import StandardRows, standard_units
+from tamis.solvers.standard import StandardizedRows, mean_and_std
 
 N = len(X)
 WEIGHTS = np.random.default_rng(5).integers(1, 4, N).astype(float)
@@ -32,7 +32,7 @@ def evaluate_kernel(rows, kernel):
 
 
 def build_store(matrix=X, kernels=KERNELS, **options):
-    rows = StandardRows.of(matrix, *standard_units(matrix, WEIGHTS))
+    rows = StandardizedRows.of(matrix, *mean_and_std(matrix, WEIGHTS))
     return KernelStore.of(
         rows,
         N,
@@ -100,7 +100,7 @@ def test_wide_sparse_columns():
 
 def test_training_and_prediction_see_the_same_kernels():
     theta, store = np.linspace(0, 1, len(KERNELS)), build_store()
-    rows = StandardRows.of(X, *standard_units(X, WEIGHTS))
+    rows = StandardizedRows.of(X, *mean_and_std(X, WEIGHTS))
     assert cross_mixture(KERNELS, theta * store.scales, rows, rows) == pytest.approx(
         store.mixture(theta), rel=1e-5
     )

@@ -201,13 +201,13 @@ def test_chunks_do_not_change_the_bits(interpreted, cuts, penalty):
 
 def test_a_late_task_starts_empty_and_leaves_the_others(interpreted):
     model = stream([])
-    sums = model._engine.state.reshape(P, 3).copy()
+    sums = model._solver_state.state.reshape(P, 3).copy()
     quiet(model.partial_fit, X[:1], NUMBERS[:1], ["new"])
     assert model.tasks_.tolist()[-1] == "new"
     assert model.coef_.shape == (4, P)
-    assert np.array_equal(model._engine.state.reshape(P, 4)[:, :3], sums)
+    assert np.array_equal(model._solver_state.state.reshape(P, 4)[:, :3], sums)
     assert (
-        np.flatnonzero(model._engine.state.reshape(P, 4)[:, 3]).tolist()
+        np.flatnonzero(model._solver_state.state.reshape(P, 4)[:, 3]).tolist()
         == np.flatnonzero(X[0]).tolist()
     )
     with pytest.raises(ValueError, match=r"'nobody' .*OnlineMultiTaskRegressor"):

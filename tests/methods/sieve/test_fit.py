@@ -10,11 +10,16 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
-from tamis.base.validation import _from_csr
+from tamis.base.validation import csr_from_matrix
 from tamis.methods.sieve.fit import fit_in_memory
 from tamis.methods.sieve.paths import Objective
 from tamis.methods.sieve.settings import SieveOptions
-from tamis.methods.sieve.table.columns import Sample, class_units, settled_order, tabulate
+from tamis.methods.sieve.table.standard_units import (
+    Sample,
+    class_units,
+    content_order,
+    standardize_table,
+)
 from tamis.numerics.hashing import row_hashes
 from tamis.terms import Huber, Logistic
 
@@ -42,8 +47,8 @@ def same(a, b):
 
 def fit_with_fixed_folds(X, y=Y, folds=None, seed=0):
     """Return scores, size and support of a fit with folds by row number."""
-    rows, targets = _from_csr(sp.csr_array(X)), np.where(y > 0, 1.0, -1.0)[:, None]
-    table, columns = tabulate(rows, targets, np.zeros(0), np.arange(rows.n_rows), 1, True)
+    rows, targets = csr_from_matrix(sp.csr_array(X)), np.where(y > 0, 1.0, -1.0)[:, None]
+    table, columns = standardize_table(rows, targets, np.zeros(0), np.arange(rows.n_rows), 1, True)
     folds = np.stack([(np.arange(rows.n_rows) + k * k) // (k + 1) % 5 for k in range(3)])
     sample = Sample(table, columns, class_units(1), folds)
     options = SieveOptions(None, 1.0, None, None, 5, 0.0, True, False, seed, 1)
@@ -362,6 +367,6 @@ def test_order_depends_on_content_alone():
         np.array([5, 3, 3, 1], dtype=np.uint64),
         np.array([[1.0], [2.0], [1.0], [0.0]]),
     )
-    assert settled_order(hashes, targets, np.zeros(0)).tolist() == [3, 2, 1, 0]
-    assert settled_order(hashes, targets, np.array([1.0, 1.0, 0.0, 1.0])).tolist() == [3, 1, 0]
-    assert len(row_hashes(_from_csr(X))) == 300
+    assert content_order(hashes, targets, np.zeros(0)).tolist() == [3, 2, 1, 0]
+    assert content_order(hashes, targets, np.array([1.0, 1.0, 0.0, 1.0])).tolist() == [3, 1, 0]
+    assert len(row_hashes(csr_from_matrix(X))) == 300

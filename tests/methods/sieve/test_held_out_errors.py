@@ -13,7 +13,7 @@ from tamis.methods.sieve.held_out_errors import (
     prior_calibration,
     row_errors,
 )
-from tamis.numerics.csr import NOTHING
+from tamis.numerics.csr import EMPTY
 from tamis.terms import Huber, Logistic, Squared
 
 pytestmark = pytest.mark.quick
@@ -22,13 +22,13 @@ RNG = np.random.default_rng(0)
 N = 3000
 
 
-def class_targets(targets, outputs=1, weights=NOTHING, intercept=True):
+def class_targets(targets, outputs=1, weights=EMPTY, intercept=True):
     return HeldOutTargets(
         np.reshape(targets, (len(targets), -1)), weights, outputs, True, Logistic(), intercept
     )
 
 
-def numeric_targets(targets, loss=Squared(), weights=NOTHING):
+def numeric_targets(targets, loss=Squared(), weights=EMPTY):
     return HeldOutTargets(np.reshape(targets, (len(targets), -1)), weights, 1, False, loss, True)
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from methods.sieve import reference_pass
 
 from tamis.base.splits import hash_folds
-from tamis.base.validation import _from_csr
+from tamis.base.validation import csr_from_matrix
 from tamis.methods.sieve.loop import (
     PassOrder,
     PassRows,
@@ -16,8 +16,8 @@ from tamis.methods.sieve.loop import (
     shuffle_rows,
 )
 from tamis.methods.sieve.paths import Candidate, Objective, PathGroup, descend, run_serially
-from tamis.methods.sieve.table.columns import settled_order, tabulate
-from tamis.numerics.csr import NOTHING
+from tamis.methods.sieve.table.standard_units import content_order, standardize_table
+from tamis.numerics.csr import EMPTY
 from tamis.numerics.hashing import GOLDEN, mix64, row_hashes
 from tamis.terms import Hinge, Logistic, Squared
 
@@ -47,8 +47,8 @@ def test_row_orders_are_uniform_shuffles_and_can_be_reversed():
     assert ((counts - 2000 / 12) ** 2 / (2000 / 12)).sum() < 185.0
 
 
-def pass_rows(X, targets, weights=NOTHING):
-    return PassRows(*_from_csr(X)[:3], targets, weights, ALL)
+def pass_rows(X, targets, weights=EMPTY):
+    return PassRows(*csr_from_matrix(X)[:3], targets, weights, ALL)
 
 
 def step_settings(rates, strengths, curvature=0.0, intercept=1.0, first_unpenalized=12):
@@ -99,7 +99,7 @@ GRADIENTS = {
 @pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize(("is_reversed", "first_unpenalized"), [(0, 12), (1, 12), (0, 8)])
 def test_passes_equal_the_reference(loss, intercept, weighed, is_reversed, first_unpenalized):
-    weights = np.random.default_rng(1).random(60) + 0.5 if weighed else NOTHING
+    weights = np.random.default_rng(1).random(60) + 0.5 if weighed else EMPTY
     bound = 1.0 if loss == Squared() else 0.0
     state, bias = np.zeros((12, 3)), np.zeros(3)
     state[:, 0] = 1e-300
@@ -147,10 +147,10 @@ def test_passes_of_several_outputs_equal_single_ones():
         assert bias[[0, 1 + c, 4 + c]] == pytest.approx(output_bias, rel=1e-9, abs=1e-12)
 
 
-def make_table(X, y=SIGNS, weights=NOTHING, centred=True):
-    rows = _from_csr(sp.csr_array(X))
+def make_table(X, y=SIGNS, weights=EMPTY, centred=True):
+    rows = csr_from_matrix(sp.csr_array(X))
     hashes = row_hashes(rows)
-    return tabulate(rows, y, weights, settled_order(hashes, y, weights), 1, centred)
+    return standardize_table(rows, y, weights, content_order(hashes, y, weights), 1, centred)
 
 
 def to_dense(table):
@@ -201,10 +201,10 @@ def test_dense_columns_are_centred_and_constant_ones_dropped():
 
 def test_hashes_folds_and_tables_do_not_depend_on_the_order_of_rows():
     order = np.random.default_rng(0).permutation(60)
-    a, b = row_hashes(_from_csr(X)), row_hashes(_from_csr(X[order]))
+    a, b = row_hashes(csr_from_matrix(X)), row_hashes(csr_from_matrix(X[order]))
     assert np.array_equal(a[order], b)
     assert np.array_equal(hash_folds(a, 5)[order], hash_folds(b, 5))
-    assert np.array_equal(row_hashes(_from_csr(X.astype(np.float32))), a)
+    assert np.array_equal(row_hashes(csr_from_matrix(X.astype(np.float32))), a)
     for k in range(3):
         first, second = make_table(X)[0][k], make_table(X[order], SIGNS[order])[0][k]
         assert np.array_equal(first, second)
@@ -212,10 +212,10 @@ def test_hashes_folds_and_tables_do_not_depend_on_the_order_of_rows():
 
 def test_equal_rows_have_one_fold_and_explicit_zeros_do_not_count():
     twice = sp.vstack([X, X], format="csr")
-    hashes = row_hashes(_from_csr(sp.csr_array(twice)))
+    hashes = row_hashes(csr_from_matrix(sp.csr_array(twice)))
     assert np.array_equal(hashes[:60], hashes[60:])
     assert len(np.unique(hashes)) > 50
-    folds = hash_folds(row_hashes(_from_csr(reference_pass.make_text(2000, 50)[0])), 5)
+    folds = hash_folds(row_hashes(csr_from_matrix(reference_pass.make_text(2000, 50)[0])), 5)
     assert np.bincount(folds, minlength=5).min() > 200
 
 

@@ -14,9 +14,9 @@ from tamis.datasets import make_text
 from tamis.methods.stabilized_sgd import loop_stage as loop
 from tamis.methods.stabilized_sgd import stream as stabilized_linear
 from tamis.methods.stabilized_sgd.loop_columns import quickselect
-from tamis.methods.stabilized_sgd.paths import Bundle
+from tamis.methods.stabilized_sgd.paths import PathBundle
 from tamis.numerics.targets import EncodedTargets
-from tamis.solvers.first_order.state import Engine
+from tamis.solvers.first_order.state import FirstOrderState
 from tamis.terms import Constant, Descent, Free, Hinge, Logistic
 
 X, Y, PLANTED = make_text(n_samples=400, n_features=600, words=30, random_state=1)
@@ -53,9 +53,11 @@ def test_without_rejection_and_purge_it_is_the_mean_of_plain_descents(name, loss
     signs, rows = np.where(Y > 0, 1.0, -1.0)[:, None], sp.csr_array(X)
     weights, intercepts = [], []
     for m in range(n_paths):
-        engine = Engine((loss, Free(), Descent(), Constant(0.7)), (1.0, 0.0, 0.0), X.shape[1], 1)
+        engine = FirstOrderState(
+            (loss, Free(), Descent(), Constant(0.7)), (1.0, 0.0, 0.0), X.shape[1], 1
+        )
         for pass_number in range(3):
-            order = permutation(400, model._engine.seed, m, pass_number * 400)
+            order = permutation(400, model._solver_state.seed, m, pass_number * 400)
             permuted = rows[order]
             csr = type(tiny.trusted(DENSE))(
                 permuted.data,
@@ -228,7 +230,7 @@ def test_the_order_statistic_equals_sorting(kind):
             if status[j] != 2
         ]
     )
-    bundle = Bundle(3, 20)
+    bundle = PathBundle(3, 20)
     bundle.columns = np.arange(20, dtype=np.uint32)
     bundle.path_states["n_pooled"] = bundle.path_states["n_truncated"] = n_pooled
     bundle.pool_at, bundle.pool_value = pool_columns, values

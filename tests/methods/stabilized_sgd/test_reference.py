@@ -87,7 +87,7 @@ def test_fit(params):
         }
     )
     quiet(model.fit, X, Y)
-    seed = model._engine.seed
+    seed = model._solver_state.seed
     row_orders = [
         [
             (i, 1.0)
@@ -124,7 +124,10 @@ def test_stream(params):
     positive = np.flatnonzero(row_weights)
     draw = poisson if model.n_paths > 1 else lambda *_: 1.0
     row_orders = [
-        [(i % N, row_weights[i] * draw(model._engine.seed, m, t)) for t, i in enumerate(positive)]
+        [
+            (i % N, row_weights[i] * draw(model._solver_state.seed, m, t))
+            for t, i in enumerate(positive)
+        ]
         for m in range(model.n_paths)
     ]
     expected = reference(model, ROWS, Y, GRADIENTS[model.loss], 1000).run(row_orders)
@@ -140,7 +143,9 @@ def test_fit_of_a_regressor_with_row_weights():
         [
             positive[i]
             for pass_number in range(5)
-            for i in permutation(len(positive), model._engine.seed, m, pass_number * len(positive))
+            for i in permutation(
+                len(positive), model._solver_state.seed, m, pass_number * len(positive)
+            )
         ]
         for m in range(2)
     ]

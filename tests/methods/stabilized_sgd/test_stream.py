@@ -171,7 +171,7 @@ def test_the_history_of_a_long_stream_is_thinned():
 def test_forged_states_are_refused(field, tmp_path):
     model = stream("two", [])
     quiet(model.partial_fit, X[:5], TWO[:5])
-    bundle = model._engine.bundles[0]
+    bundle = model._solver_state.bundles[0]
     tamis.save(model, tmp_path / "m")
     tamis.load(tmp_path / "m")
     if field == "pool":
@@ -186,6 +186,7 @@ def test_forged_states_are_refused(field, tmp_path):
         bundle.state = bundle.state[:, :-2]
     tamis.save(model, tmp_path / "m")
     with pytest.raises(
-        tamis.model_files.ModelFileError, match=r"StabilizedSGDClassifier._engine.bundles\[0\]"
+        tamis.model_files.ModelFileError,
+        match=r"StabilizedSGDClassifier._solver_state.bundles\[0\]",
     ):
         tamis.load(tmp_path / "m")

@@ -36,7 +36,7 @@ def test_two_fits_in_two_threads():
 
 def test_the_serial_loop_runs_while_the_lock_is_held(monkeypatch):
     expected = weights(2)
-    with numba._parallel:
+    with numba._parallel_lock:
         monkeypatch.setattr(paths, "run_paths_in_parallel", None)
         assert np.array_equal(expected, weights(2))
 
@@ -46,7 +46,7 @@ def test_a_stage_over_several_calls_has_the_same_bits_on_any_threads():
         model = StabilizedSGDClassifier(n_paths=5, burn_in=0.05, random_state=0, n_jobs=n_jobs)
         for low, high in zip((0, *cuts), (*cuts, 300), strict=True):
             quiet(model.partial_fit, X[low:high], Y[low:high], classes=np.unique(Y))
-        bundle = model._engine.bundles[0]
+        bundle = model._solver_state.bundles[0]
         return model.coef_, bundle.ballots, bundle.pool_at, bundle.pool_value, bundle.votes
 
     expected = stream_state(1, ())
@@ -66,7 +66,7 @@ def test_the_number_of_threads_is_restored():
     weights(2)
     weights(1)
     assert numba.numba.get_num_threads() == before
-    assert not numba._parallel.locked()
+    assert not numba._parallel_lock.locked()
 
 
 FORK = """

@@ -98,9 +98,9 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path):
     save(model, tmp_path / "model.tamis")
     with pytest.raises(ModelFileError, match=r"TriClassSVC\.coef_, axis 1 .*\d+ columns"):
         load(tmp_path / "model.tamis")
-    model.coef_, model._lines = coef, np.ones((3, 2))
+    model.coef_, model._sigmoid_params = coef, np.ones((3, 2))
     save(model, tmp_path / "model.tamis")
-    with pytest.raises(ModelFileError, match=r"TriClassSVC\._lines, axis 0 .* 3 outputs"):
+    with pytest.raises(ModelFileError, match=r"TriClassSVC\._sigmoid_params, axis 0 .* 3 outputs"):
         load(tmp_path / "model.tamis")
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tamis import FDRStream, load, save
-from tamis.selection.anytime.evidence import BLOCK
+from tamis.selection.anytime.evidence import BLOCK_ROWS
 from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg, evalue_pvalues
 
 REAL = [4, 17, 33]
@@ -69,10 +69,10 @@ def test_evidence_by_hand():
     k = model.candidates_.tolist().index(1)
     A = np.column_stack([np.ones(600), X[:, 0]])
     sums = squares = 0.0
-    for start in range(200, 600, BLOCK):
+    for start in range(200, 600, BLOCK_ROWS):
         r = y - A @ np.linalg.lstsq(A[:start], y[:start], rcond=None)[0]
         e = X[:, 1] - A @ np.linalg.lstsq(A[:start], X[:start, 1], rcond=None)[0]
-        block = slice(start, start + BLOCK)
+        block = slice(start, start + BLOCK_ROWS)
         sums, squares = sums + e[block] @ r[block], squares + e[block] ** 2 @ r[block] ** 2
         if start == 200:
             prior = (e[:200] ** 2 @ r[:200] ** 2) / 12.0
@@ -109,7 +109,7 @@ def test_looking_after_every_block_finds_nothing_in_noise():
         rng = np.random.default_rng([7, seed])
         model, broken = FDRStream(n_screen=100, n_candidates=20), False
         for _ in range(16):
-            model.partial_fit(rng.normal(size=(BLOCK, 40)), rng.normal(size=BLOCK))
+            model.partial_fit(rng.normal(size=(BLOCK_ROWS, 40)), rng.normal(size=BLOCK_ROWS))
             if model.n_tested_:
                 z = np.abs(model._stage.sums) / np.sqrt(model._stage.squares)
                 broken |= z.max() > 2.81  # 0.1 / 20, two-sided: the first step of BH
@@ -129,7 +129,7 @@ def test_history_tells_when_and_files_keep_a_stream_in_mid_block(tmp_path):
         )
     model = learn_in_chunks(X, y, [])
     assert [entry["column"] for entry in model.history_][:2] == [4, 17]
-    assert all(entry["rows"] in range(400, 901, BLOCK) for entry in model.history_)
+    assert all(entry["rows"] in range(400, 901, BLOCK_ROWS) for entry in model.history_)
     assert model.transform(X).shape == (900, len(model.support_))
 
 

@@ -26,7 +26,7 @@ from tamis.selection.false_discovery.multiple_testing import (
 )
 from tamis.selection.false_discovery.screening import by_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
-from tamis.selection.false_discovery.screening.path import Path
+from tamis.selection.false_discovery.screening.path import L1Path
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.selection.false_discovery.stream import (
     ColumnMoments,
@@ -137,7 +137,9 @@ def test_stronger_columns_come_first_within_a_step_and_among_controls():
     X, _ = np.linalg.qr(rng.normal(size=(200, 12)) - 0.0)
     X -= X.mean(axis=0)
     columns = StandardizedColumns(X, np.ones(200))
-    target = columns.picked(np.arange(12)) @ np.array([0, 2.97, 0, 3.0, 0, 0, 1.5, 0, 0, 0, 0, 0])
+    target = columns.dense_columns(np.arange(12)) @ np.array(
+        [0, 2.97, 0, 3.0, 0, 0, 1.5, 0, 0, 0, 0, 0]
+    )
     screen = screen_path(columns, target + 0.3 * rng.normal(size=200), False, 6)
     assert screen.candidates[:3].tolist() == [3, 1, 6]
     assert screen.controls[:3].tolist() == [3, 1, 6]
@@ -184,10 +186,10 @@ def test_paths_of_classes_reach_their_optimum():
     X = rng.normal(size=(150, 30))
     y = (3.0 * X[:, 0] - 2.0 * X[:, 1] + rng.logistic(size=150) > 0).astype(float)
     columns = StandardizedColumns(X, np.ones(150))
-    path = Path(columns, y, True)
+    path = L1Path(columns, y, True)
     penalty = 0.1 * path.max_penalty
-    step = path.go(penalty)
-    Z = columns.picked(np.arange(30))
+    step = path.solve_next(penalty)
+    Z = columns.dense_columns(np.arange(30))
     weights = np.zeros(30)
     weights[step.columns] = step.weights
     slope = Z.T @ (expit(path.bias + Z @ weights) - y) / 150
@@ -321,7 +323,7 @@ def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
         def survey(self, watch, tell):
             first = watch()
             first.add((sp.csr_array(np.eye(10)), np.arange(10)))
-            self.surveyed = type("Surveyed", (), {"beside": first})()
+            self.survey_result = type("Surveyed", (), {"beside": first})()
             for done in (4, 7, 10):
                 tell(done)
 

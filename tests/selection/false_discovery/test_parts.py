@@ -21,7 +21,7 @@ from tamis.selection.false_discovery.controls import (
     leading_components,
 )
 from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg
-from tamis.selection.false_discovery.screening.path import Path
+from tamis.selection.false_discovery.screening.path import L1Path
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
 
@@ -41,10 +41,10 @@ def columns_of(X, sparse=False, weights=None):
 def test_paths_of_numbers_are_the_lasso(table, sparse):
     X, y = table
     columns = columns_of(X, sparse)
-    path = Path(columns, y, False)
+    path = L1Path(columns, y, False)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     for ratio in (0.9, 0.5, 0.2, 0.05):
-        step = path.go(ratio * path.max_penalty)
+        step = path.solve_next(ratio * path.max_penalty)
         lasso = Lasso(alpha=ratio * path.max_penalty, tol=1e-12, max_iter=100_000).fit(Z, y)
         actual = np.zeros(60)
         actual[step.columns] = step.weights
@@ -55,10 +55,10 @@ def test_paths_of_numbers_are_the_lasso(table, sparse):
 def test_paths_of_classes_are_the_l1_logistic_model(table, sparse):
     X, y = table
     y = (y > 1.0).astype(float)
-    path = Path(columns_of(X, sparse), y, True)
+    path = L1Path(columns_of(X, sparse), y, True)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     for ratio in (0.9, 0.5, 0.2):
-        step = path.go(ratio * path.max_penalty)
+        step = path.solve_next(ratio * path.max_penalty)
         C = 1.0 / (ratio * path.max_penalty * len(y))
         model = LogisticRegression(C=C, **L1, solver="saga", tol=1e-9, max_iter=20_000).fit(Z, y)
         actual = np.zeros(60)
@@ -69,9 +69,9 @@ def test_paths_of_classes_are_the_l1_logistic_model(table, sparse):
 def test_paths_start_where_nothing_is_kept(table):
     X, y = table
     for target, logistic in ((y, False), ((y > 0).astype(float), True)):
-        path = Path(columns_of(X), target, logistic)
-        assert len(path.go(1.001 * path.max_penalty).columns) == 0
-        assert len(path.go(0.98 * path.max_penalty).columns) >= 1
+        path = L1Path(columns_of(X), target, logistic)
+        assert len(path.solve_next(1.001 * path.max_penalty).columns) == 0
+        assert len(path.solve_next(0.98 * path.max_penalty).columns) >= 1
 
 
 def test_columns_have_mean_0_and_deviation_1_under_their_weights(table):
@@ -81,7 +81,7 @@ def test_columns_have_mean_0_and_deviation_1_under_their_weights(table):
     rows = np.repeat(X, weights.astype(int), axis=0)
     for sparse in (False, True):
         columns = columns_of(X, sparse, weights)
-        Z = columns.picked(np.arange(60))
+        Z = columns.dense_columns(np.arange(60))
         assert weights @ Z == pytest.approx(0.0, abs=1e-9)
         assert weights @ Z**2 / weights.sum() == pytest.approx(1.0)
         assert columns.means == pytest.approx(rows.mean(axis=0))

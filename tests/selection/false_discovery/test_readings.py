@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 from tamis.selection.anytime import evidence
 from tamis.selection.false_discovery import conditional_test, controls, standardized_columns, stream
 from tamis.selection.false_discovery.inputs import RepeatedReader
@@ -54,7 +54,7 @@ def test_a_row_of_weight_0_was_not_met():
 
 def test_constants_are_those_of_the_trials():
     """Whoever changes one makes the table of guarantees anew, and says on what it was chosen."""
-    assert (by_path.SHARE, by_path.REGRESSION_GRID, by_path.CLASSIFICATION_GRID) == (
+    assert (by_path.NOISE_PENALTY_RATIO, by_path.REGRESSION_GRID, by_path.CLASSIFICATION_GRID) == (
         0.8,
         (40, 1.02, 0.08),
         (25, 1.02, 0.5),
@@ -79,7 +79,7 @@ def test_constants_are_those_of_the_trials():
         0.99,
         1e-6,
     )
-    assert (evidence.BLOCK, evidence.PRIOR_DIVISOR, stream.SAMPLE_ROWS) == (100, 12.0, 4096)
+    assert (evidence.BLOCK_ROWS, evidence.PRIOR_DIVISOR, stream.SAMPLE_ROWS) == (100, 12.0, 4096)
 
 
 def test_the_best_claim_over_outputs_is_told():
@@ -87,6 +87,6 @@ def test_the_best_claim_over_outputs_is_told():
     head = np.array([[1, 1, -1], [0, 1, -1]])
     claims = SimpleNamespace(head_=head, qvalues_=np.array([[0.3, 0.2, 1.0], [0.05, 0.4, 1.0]]))
     with_claims = SimpleNamespace(claims=claims)
-    assert Evidence.claim(with_claims, 0) == (0.05, 0)
-    assert Evidence.claim(with_claims, 1) == (0.2, 1)
-    assert Evidence.claim(with_claims, 2) == (1.0, 2)
+    assert EvaluationData.find_claim(with_claims, 0) == (0.05, 0)
+    assert EvaluationData.find_claim(with_claims, 1) == (0.2, 1)
+    assert EvaluationData.find_claim(with_claims, 2) == (1.0, 2)

@@ -257,8 +257,8 @@ def test_kept_features_and_discoveries_are_two_columns(tmp_path):
     )
     evidence = report._evidence
     assert set(evidence.kept) <= set(evidence.claims.candidates_)
-    assert evidence.claim(7)[0] < 1e-3
-    assert evidence.claim(0)[0] == evidence.claim(1)[0] < 1e-3
+    assert evidence.find_claim(7)[0] < 1e-3
+    assert evidence.find_claim(0)[0] == evidence.find_claim(1)[0] < 1e-3
     assert any("may be claimed" in one for one in report.sentences)
     twins = next(check for check in report.checks if check.code == "TAM005")
     assert twins.state == "found"

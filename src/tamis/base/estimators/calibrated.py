@@ -23,7 +23,7 @@ def is_calibrated(model) -> bool:
 
 @estimator(kw_only=True)
 class CalibratedClassifier(WeightedClassifier):
-    """A classifier with the sigmoids of its outputs in `_lines` (slope, offset), or None."""
+    """A classifier whose `_sigmoid_params` hold slope and offset of each output, or None."""
 
     probability: bool = parameter(
         False,
@@ -32,7 +32,7 @@ class CalibratedClassifier(WeightedClassifier):
     )
     _contents: ClassVar[dict] = {
         **Classifier._contents,
-        "_lines": one_of(None, array("f8", "outputs", 2)),
+        "_sigmoid_params": one_of(None, array("f8", "outputs", 2)),
     }
 
     @available_if(is_calibrated)
@@ -51,13 +51,13 @@ class CalibratedClassifier(WeightedClassifier):
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        targets, scores = self._scored(X)
-        if self._lines is None:
+        targets, scores = self._targets_and_scores(X)
+        if self._sigmoid_params is None:
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with probability=False; fit it again."
             )
-        positive = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
-        return targets.divided(positive, 1.0 - positive[:, 0])
+        positive = sigmoid(scores * self._sigmoid_params[:, 0] + self._sigmoid_params[:, 1])
+        return targets.normalize_probabilities(positive, 1.0 - positive[:, 0])
 
     @available_if(is_calibrated)
     def predict_log_proba(self, X):

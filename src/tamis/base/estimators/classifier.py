@@ -9,40 +9,40 @@ from sklearn.utils.metaestimators import available_if
 from tamis.base.column_penalties import has_signs
 from tamis.base.estimators.estimator import Transformer
 from tamis.base.estimators.explaining import Predictor
-from tamis.base.fast_checks import along_one, check_scores_memory, split_at_new_classes
-from tamis.base.parameters import estimator, one_of, parameter
+from tamis.base.fast_checks import check_scores_memory, flatten_targets, split_at_new_classes
+from tamis.base.parameters import estimator, one_of_strings, parameter
 from tamis.base.targets import ClassTargets
-from tamis.base.validation import half_fitted
+from tamis.base.validation import inconsistent_state_error
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.path.losses import inverse_links
-from tamis.system.schema import early, part
+from tamis.system.schema import nested_object, set_early
 from tamis.system.threads import locked
 from tamis.terms.losses import Logistic
 
 
-class ClassTransformer(Transformer):
+class SupervisedTransformer(Transformer):
     """A transformer that learns from one class per row; a method adds `fit` and `transform`."""
 
     _contents: ClassVar[dict] = {
-        "_targets": early(part(ClassTargets, "outputs", "targets", "classes"))
+        "_targets": set_early(nested_object(ClassTargets, "outputs", "targets", "classes"))
     }
     _attributes: ClassVar[str] = """\
         classes_ : ndarray
             Class labels."""
 
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
+    def _encode_targets(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
         """Return encoded targets and their columns."""
-        y = y if y is None else along_one(y)
-        return ClassTargets.of(y, n_rows, self, **known)
+        y = y if y is None else flatten_targets(y)
+        return ClassTargets.encode(y, n_rows, self, **known)
 
-    def _weigh(self, targets, columns, weights, **stream):
+    def _weight_rows(self, targets, columns, weights, **stream):
         """Return the targets and the row weights unchanged."""
         return targets, weights
 
     @property
     def classes_(self):
         """Class labels."""
-        return targets_of(self, "classes_").classes
+        return fitted_targets(self, "classes_").classes
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -50,7 +50,7 @@ class ClassTransformer(Transformer):
         return tags
 
 
-def targets_of(model, name: str) -> Any:
+def fitted_targets(model, name: str) -> Any:
     """Return the targets of a fitted model; `name` is the attribute that needs them."""
     targets = vars(model).get("_targets")
     if targets is None:
@@ -58,7 +58,7 @@ def targets_of(model, name: str) -> Any:
     return targets
 
 
-def gives_probabilities(model) -> bool:
+def has_probabilities(model) -> bool:
     """Return True if the loss has an inverse link; else raise AttributeError."""
     if hasattr(model._loss(), "inverse_link"):
         return True
@@ -71,7 +71,9 @@ def gives_probabilities(model) -> bool:
 class Classifier(ClassifierMixin, Predictor):
     """Base of classifiers; a method adds `_fit` and `_scores`."""
 
-    _contents: ClassVar[dict] = {"_targets": early(part(ClassTargets, "outputs", "targets"))}
+    _contents: ClassVar[dict] = {
+        "_targets": set_early(nested_object(ClassTargets, "outputs", "targets"))
+    }
     _attributes: ClassVar[str] = """\
         classes_ : ndarray
             Class labels; for a matrix of labels, their numbers.
@@ -97,21 +99,21 @@ class Classifier(ClassifierMixin, Predictor):
         """
         return self._fit(X, y, sample_weight)
 
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
+    def _encode_targets(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
         """Return encoded targets and their columns."""
-        return ClassTargets.of(y, n_rows, self, **known)
+        return ClassTargets.encode(y, n_rows, self, **known)
 
     @property
     def classes_(self):
         """Class labels."""
-        return targets_of(self, "classes_").classes
+        return fitted_targets(self, "classes_").classes
 
     @property
     def multilabel_(self):
         """Whether the targets were a matrix of labels."""
-        return targets_of(self, "multilabel_").labels
+        return fitted_targets(self, "multilabel_").labels
 
-    def _scored(self, X, *task) -> tuple[ClassTargets, np.ndarray]:
+    def _targets_and_scores(self, X, *task) -> tuple[ClassTargets, np.ndarray]:
         """Return targets and scores that fit together.
 
         If a stream has added a class in the meantime, the scores are computed again.
@@ -124,7 +126,7 @@ class Classifier(ClassifierMixin, Predictor):
             before, scores = targets, self._scores(X, *task)
             targets = self._targets
         if targets is None or scores.shape[1] != targets.outputs:
-            raise half_fitted(self)
+            raise inconsistent_state_error(self)
         return targets, scores
 
     def decision_function(self, X):
@@ -140,8 +142,8 @@ class Classifier(ClassifierMixin, Predictor):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One column for two classes; a positive score means ``classes_[1]``.
         """
-        targets, scores = self._scored(X)
-        return targets.decision(scores)
+        targets, scores = self._targets_and_scores(X)
+        return targets.shape_scores(scores)
 
     def predict(self, X):
         """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest,
@@ -156,7 +158,7 @@ class Classifier(ClassifierMixin, Predictor):
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
-        targets, scores = self._scored(X)
+        targets, scores = self._targets_and_scores(X)
         return targets.predict(scores)
 
     def __sklearn_tags__(self):
@@ -171,22 +173,22 @@ class WeightedClassifier(Classifier):
 
     class_weight: dict | str | None = parameter(
         None,
-        [dict, one_of("balanced"), None],
+        [dict, one_of_strings("balanced"), None],
         'Weights of the classes, multiplied with the row weights. "balanced" uses the class counts '
         "of all rows, or in a stream of the rows so far, the present one included.",
     )
 
-    def _weigh(self, targets, columns, weights, **stream):
+    def _weight_rows(self, targets, columns, weights, **stream):
         """Return targets with the rows counted, and row weights times class weights."""
-        return targets.weigh(columns, weights, self.class_weight, **stream)
+        return targets.apply_class_weight(columns, weights, self.class_weight, **stream)
 
 
-class LikelyClassifier(WeightedClassifier):
+class ProbabilisticClassifier(WeightedClassifier):
     """A classifier with a `loss`; it has probabilities if the loss has an inverse link."""
 
-    _joint = False  # whether more than two classes are multinomial under the logistic loss
+    _is_multinomial = False  # whether more than two classes are multinomial under the logistic loss
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X):
         """Probabilities of the classes, for a loss with an inverse link (``loss="logistic"``).
 
@@ -202,17 +204,17 @@ class LikelyClassifier(WeightedClassifier):
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        return self._probabilities(*self._scored(X))
+        return self._probabilities(*self._targets_and_scores(X))
 
     def _probabilities(self, targets: ClassTargets, scores: np.ndarray) -> np.ndarray:
         """Return probabilities of the classes from scores."""
         loss = self._loss()
         if isinstance(loss, Logistic):
-            return targets.probabilities(scores, self._joint)
+            return targets.probabilities(scores, self._is_multinomial)
         positive = inverse_links(loss, scores)
-        return targets.divided(positive, 1.0 - positive[:, 0])
+        return targets.normalize_probabilities(positive, 1.0 - positive[:, 0])
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`.
 
@@ -229,7 +231,7 @@ class LikelyClassifier(WeightedClassifier):
             return np.log(self.predict_proba(X))
 
 
-class ClassStream(Classifier):
+class StreamingClassifier(Classifier):
     """A classifier that learns from a stream."""
 
     @locked
@@ -255,7 +257,7 @@ class ClassStream(Classifier):
         """
         return self._partial_fit(X, y, sample_weight, classes=classes)
 
-    def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None):
+    def _row_spans(self, y, n_rows: int, begun: bool, classes=None, task=None):
         """Return spans of rows that each begin at the first row of a new class."""
         if not self.grow:
             return [(0, n_rows)]

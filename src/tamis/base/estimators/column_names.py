@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 
-def listed_names(name: str, role: str, levels: list[str], metadata: dict) -> list[str]:
+def encoded_column_names(name: str, role: str, levels: list[str], metadata: dict) -> list[str]:
     """Return the names of the columns that one column of a table becomes.
 
     A number is one column; categories, dates and texts are one per category, part or word.
@@ -20,7 +20,7 @@ def listed_names(name: str, role: str, levels: list[str], metadata: dict) -> lis
     return [name]
 
 
-def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
+def names_from_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
     """Return a function from column indices to names, by `reading_` of a model."""
     given_names = {int(column): name for column, name in reading.get("names", [])}
     if "layout" not in reading:
@@ -30,7 +30,7 @@ def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
     names: list[str] = []
     for name, role, _, levels, *metadata in layout["columns"]:
         if role in ("number", "words", "date", "text"):
-            names += listed_names(name, role, levels, metadata[0] if metadata else {})
+            names += encoded_column_names(name, role, levels, metadata[0] if metadata else {})
             names += [f"{name}=missing"] * (layout["missing"] == "indicator" and role != "text")
 
     def named(column: int) -> str:
@@ -40,14 +40,14 @@ def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
     return lambda columns: [named(int(c)) for c in columns]
 
 
-def names_of(model: Any, columns: Iterable[int]) -> list[str]:
+def get_column_names(model: Any, columns: Iterable[int]) -> list[str]:
     """Return the names of some columns.
 
     They come from X, from the training file of the model, or are x0, x1, and so on.
     """
     feature_names, reading = vars(model).get("feature_names_in_"), vars(model).get("reading_")
     if reading:
-        return names_by_reading(reading)(columns)
+        return names_from_reading(reading)(columns)
     if feature_names is not None:
         return [str(name) for name in np.asarray(feature_names, dtype=object)[list(columns)]]
     return [f"x{int(c)}" for c in columns]

@@ -13,7 +13,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.validation import take_blocks, take_columns, take_matrix, take_weights
+from tamis.base.validation import (
+    validate_array,
+    validate_columns,
+    validate_matrix,
+    validate_sample_weight,
+)
 from tamis.numerics.csr import Csr
 from tamis.system.threads import locked
 
@@ -23,7 +28,7 @@ _IMMUTABLE_TYPES = (bool, int, float, str, NoneType)
 _checked_parameters: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
 _valid_values: WeakKeyDictionary[type, set] = WeakKeyDictionary()
 MAX_CACHED_VALUES = 4096  # cached valid values per class
-LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
+LAYOUTS = {"rows": validate_matrix, "columns": validate_columns, "dense": validate_array}
 
 
 class Estimator(BaseEstimator):
@@ -91,7 +96,7 @@ class Transformer(TransformerMixin, Estimator):
         return super().fit_transform(X, y, **fit_params)
 
 
-class Taken(NamedTuple):
+class TrainingData(NamedTuple):
     """Validated training data: rows with weights above 0, their targets and weights.
 
     The rows are a SciPy or NumPy matrix, or `Csr`.
@@ -101,53 +106,57 @@ class Taken(NamedTuple):
     targets: Any  # ClassTargets or NumberTargets
     columns: np.ndarray
     weights: np.ndarray
-    kept: np.ndarray  # indices of these rows among the user's rows
-    given: int  # number of the user's rows
-    row_weights: np.ndarray  # the user's weights, without class weights
+    row_indices: np.ndarray  # indices of these rows among the user's rows
+    n_user_rows: int  # number of the user's rows
+    user_weights: np.ndarray  # the user's weights, without class weights
 
 
-def take(
+def validate_training(
     model,
     X,
     y,
     sample_weight,
     *,
     layout: str = "dense",
-    whole: bool = True,
+    is_fit: bool = True,
     known=None,
     **target_options,
-) -> Taken:
+) -> TrainingData:
     """Return validated training data for a batch fit.
 
     `layout` is "rows" (`Csr`), "columns" (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
-    A batch of a stream (`whole` is False) continues from the targets `known`, if any.
+    A batch of a stream (`is_fit` is False) continues from the targets `known`, if any.
     """
-    chunk = {} if whole else {"chunk": True}
+    chunk = {} if is_fit else {"chunk": True}
     user_rows = LAYOUTS[layout](model, X, reset=known is None, **chunk)
     n_user_rows = user_rows.n_rows if isinstance(user_rows, Csr) else user_rows.shape[0]
-    sample_weights = take_weights(sample_weight, n_user_rows, some=whole)
-    targets, encoded = model._code(y, n_user_rows, whole=whole, known=known, **target_options)
-    targets, weights = model._weigh(targets, encoded.columns, sample_weights, whole=whole)
-    rows = user_rows.scipy() if isinstance(user_rows, Csr) and layout != "rows" else user_rows
+    sample_weights = validate_sample_weight(sample_weight, n_user_rows, require_positive=is_fit)
+    targets, encoded = model._encode_targets(
+        y, n_user_rows, is_fit=is_fit, known=known, **target_options
+    )
+    targets, weights = model._weight_rows(targets, encoded.columns, sample_weights, is_fit=is_fit)
+    rows = user_rows.to_scipy() if isinstance(user_rows, Csr) and layout != "rows" else user_rows
     columns, indices = encoded.columns, np.arange(n_user_rows)
     if len(weights) and not weights.all():
         indices = np.flatnonzero(weights)
-        rows = rows.picked(indices) if isinstance(rows, Csr) else rows[indices]
+        rows = rows.select_rows(indices) if isinstance(rows, Csr) else rows[indices]
         columns, weights = columns[indices], weights[indices]
     weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(indices))
     sample_weights = (
         np.array(sample_weights[indices]) if len(sample_weights) else np.ones(len(indices))
     )
-    return Taken(rows, targets, np.asarray(columns), weights, indices, n_user_rows, sample_weights)
+    return TrainingData(
+        rows, targets, np.asarray(columns), weights, indices, n_user_rows, sample_weights
+    )
 
 
-def plain_rows(model, X, *, reset: bool = False) -> Any:
+def validate_rows(model, X, *, reset: bool = False) -> Any:
     """Return validated rows as a NumPy or SciPy matrix."""
-    rows = take_blocks(model, X, reset=reset)
-    return rows.scipy() if isinstance(rows, Csr) else rows
+    rows = validate_array(model, X, reset=reset)
+    return rows.to_scipy() if isinstance(rows, Csr) else rows
 
 
-def take_asked(model, X) -> Any:
+def validate_prediction(model, X) -> Any:
     """Return validated rows to predict, as a NumPy or SciPy matrix."""
     check_is_fitted(model)
-    return plain_rows(model, X)
+    return validate_rows(model, X)

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.column_names import names_of
+from tamis.base.estimators.column_names import get_column_names
 from tamis.base.estimators.estimator import Estimator
-from tamis.base.validation import take_matrix
+from tamis.base.validation import validate_matrix
 from tamis.system.terminal import for_output, for_terminal
 
 MAX_PRINTED_ROWS, MAX_PRINTED_FEATURES = 5, 6  # of `repr` and the notebook display
@@ -30,14 +30,16 @@ class Explanation(NamedTuple):
     contributions: list[tuple[Any, float]]
 
 
-def explained(label, score, intercept, names: Sequence, contributions: np.ndarray) -> Explanation:
+def make_explanation(
+    label, score, intercept, names: Sequence, contributions: np.ndarray
+) -> Explanation:
     """Return the explanation of one score, with the largest contributions first."""
     order = np.argsort(-np.abs(contributions), kind="stable").tolist()
     named = [(names[k], float(contributions[k])) for k in order]
     return Explanation(label, float(score), float(intercept), named)
 
 
-def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, float, Any]:
+def select_output(targets, scores: np.ndarray, label: Any) -> tuple[int, float, Any]:
     """Return the index, sign and label of the output that is explained.
 
     By default it is the predicted one of several outputs; for two classes it is the second, with
@@ -78,7 +80,7 @@ class Explanations:
         self._targets, self._scores = targets, scores
         self.names, self.columns, self.contributions = names, columns, contributions
         self.intercept = np.broadcast_to(intercept, scores.shape)
-        self.score = targets.decision(scores)
+        self.score = targets.shape_scores(scores)
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -109,13 +111,13 @@ class Explanations:
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} is outside 0..{len(self) - 1}: so many were explained.")
         scores = self._scores[row]
-        output, sign, label = output_of(self._targets, scores, label)
+        output, sign, label = select_output(self._targets, scores, label)
         row_contributions = self.contributions[output][[row]]
         names, signed_intercept = (
             [self.names[k] for k in row_contributions.indices],
             sign * self.intercept[row, output],
         )
-        return explained(
+        return make_explanation(
             label, sign * scores[output], signed_intercept, names, sign * row_contributions.data
         )
 
@@ -218,7 +220,7 @@ class Explanations:
 
 
 # --------------------------------------------------------------------------- linear models
-class Weights(NamedTuple):
+class SparseWeights(NamedTuple):
     """A linear model restricted to its nonzero columns.
 
     Shapes are (n_selected,), (n_selected, outputs) and (outputs,).
@@ -229,16 +231,16 @@ class Weights(NamedTuple):
     intercepts: np.ndarray
 
 
-def weights_of(model: Any) -> Weights:
+def get_sparse_weights(model: Any) -> SparseWeights:
     """Return the weights of a fitted linear model, for tasks those of all tasks one after the
     other.
 
-    A model that has them without a pass over all columns has `_kept_weights`.
+    A model that has them without a pass over all columns has `_sparse_weights`.
     """
     check_is_fitted(model)
     name = type(model).__name__
-    if hasattr(model, "_kept_weights"):
-        return model._kept_weights()
+    if hasattr(model, "_sparse_weights"):
+        return model._sparse_weights()
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         raise TypeError(
             f"a {name} is not linear: its score is no sum over columns. Use a model with `coef_`."
@@ -246,7 +248,9 @@ def weights_of(model: Any) -> Weights:
     coef = model.coef_
     coef = np.reshape(coef, (-1, np.shape(coef)[-1]))
     columns = np.flatnonzero(coef.any(axis=0))
-    return Weights(columns, np.ascontiguousarray(coef[:, columns].T), np.ravel(model.intercept_))
+    return SparseWeights(
+        columns, np.ascontiguousarray(coef[:, columns].T), np.ravel(model.intercept_)
+    )
 
 
 def explain(model: Any, X: Any) -> Explanations:
@@ -288,7 +292,7 @@ def explain(model: Any, X: Any) -> Explanations:
         )
     explanations = model.explain(X)
     # The explanations of a metric or a kernel model have names of terms, not of columns.
-    if names is not None and explanations.names == names_of(model, explanations.columns):
+    if names is not None and explanations.names == get_column_names(model, explanations.columns):
         explanations.names = [str(names[column]) for column in explanations.columns]
     return explanations
 
@@ -299,11 +303,11 @@ class Predictor(Estimator):
     A model that is not linear has ``_shares(X) -> (names, columns, contributions, intercepts)``.
     """
 
-    def _code(self, y, n_rows: int, **known) -> tuple[Any, Any]:
+    def _encode_targets(self, y, n_rows: int, **known) -> tuple[Any, Any]:
         """Return encoded targets and their columns."""
         raise NotImplementedError
 
-    def _weigh(self, targets, columns, weights, **stream):
+    def _weight_rows(self, targets, columns, weights, **stream):
         """Return the targets and the row weights unchanged."""
         return targets, weights
 
@@ -315,7 +319,7 @@ class Predictor(Estimator):
         """Return the lowest mean loss that these targets allow."""
         return 0.0
 
-    def _scored(self, X, *task) -> tuple[Any, np.ndarray]:
+    def _targets_and_scores(self, X, *task) -> tuple[Any, np.ndarray]:
         """Return targets, and scores of the rows."""
         raise NotImplementedError
 
@@ -333,7 +337,7 @@ class Predictor(Estimator):
             ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
             ``explanations[i]``, ``top(i, n)`` and ``table(i)`` describe row i.
         """
-        return self._explained(X)
+        return self._explain_rows(X)
 
     def report(self, X=None, y=None, **options):
         """Evaluate the model on rows that it has not seen, and check for common mistakes.
@@ -356,17 +360,21 @@ class Predictor(Estimator):
         module: Any = importlib.import_module("tamis.reporting.evaluation.report")
         return module.report(self, X, y, **options)
 
-    def _explained(self, X, *task) -> Explanations:
+    def _explain_rows(self, X, *task) -> Explanations:
         """Return the explanations of rows; `task` has their tasks, if there are any."""
-        targets, scores = self._scored(X, *task)
-        contributions_of_model = getattr(self, "_shares", None)
+        targets, scores = self._targets_and_scores(X, *task)
+        contributions_of_model = getattr(self, "_contributions", None)
         if contributions_of_model is not None:
             names, numbers, values, intercepts_of_rows = contributions_of_model(X)
             return Explanations(targets, names, numbers, values, intercepts_of_rows, scores)
-        columns, weights, intercepts = weights_of(self)
-        state_and_rows = getattr(self, "_asked", None)
-        rows = take_matrix(self, X, reset=False) if state_and_rows is None else state_and_rows(X)[1]
-        support = sp.csr_array(rows.scipy())[:, columns].astype(np.float64)
+        columns, weights, intercepts = get_sparse_weights(self)
+        state_and_rows = getattr(self, "_state_and_rows", None)
+        rows = (
+            validate_matrix(self, X, reset=False)
+            if state_and_rows is None
+            else state_and_rows(X)[1]
+        )
+        support = sp.csr_array(rows.to_scipy())[:, columns].astype(np.float64)
         outputs = scores.shape[1]
         # Index of the first output of each row's task.
         first_output = np.zeros(len(scores), np.int64)
@@ -384,5 +392,10 @@ class Predictor(Estimator):
             contributions.append(matrix)
         intercepts_of_rows = intercepts[first_output[:, None] + np.arange(outputs)]
         return Explanations(
-            targets, names_of(self, columns), columns, contributions, intercepts_of_rows, scores
+            targets,
+            get_column_names(self, columns),
+            columns,
+            contributions,
+            intercepts_of_rows,
+            scores,
         )

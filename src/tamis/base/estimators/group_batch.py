@@ -10,41 +10,41 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator, Taken, take
+from tamis.base.estimators.estimator import Estimator, TrainingData, validate_training
 from tamis.base.estimators.offsets import refuse_offset
-from tamis.base.model_parts import is_smooth, loss_of
+from tamis.base.model_terms import is_smooth, resolve_loss
 from tamis.base.parameters import (
-    ABOVE,
     AUTO,
     BOOL,
-    COUNT,
-    NUMBER,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
     Auto,
     estimator,
     is_auto,
     loss_parameter,
     parameter,
-    take_term,
+    resolve_term,
 )
 from tamis.base.parameters import (
-    one_of as one_word_of,
+    one_of_strings as one_word_of,
 )
 from tamis.base.targets import ClassTargets, Targets
-from tamis.base.validation import take_columns, warn_user
-from tamis.solvers.path.loop import Blocks
-from tamis.solvers.path.losses import RowLosses, Softmax
-from tamis.solvers.path.problem import Outcome, Problem, gap_obstacles
-from tamis.solvers.path.solver import largest_alpha, multiply_strength, solve
+from tamis.base.validation import validate_columns, warn_user
+from tamis.solvers.path.loop import CoefBlocks
+from tamis.solvers.path.losses import BoundMultinomialLoss, BoundRowLoss
+from tamis.solvers.path.problem import GroupProblem, GroupSolution, missing_gap_methods
+from tamis.solvers.path.solver import compute_alpha_max, scale_penalty, solve_problem
 from tamis.system.schema import (
     array,
     count,
-    figure,
     flag,
     indices,
     number,
     one_of,
     optional,
     records,
+    statistic,
 )
 from tamis.terms.group_penalties import GROUP_PENALTIES, GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
@@ -56,10 +56,10 @@ PENALTY_NAMES = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
 PENALTY_NAMES += ", or a term of `tamis.terms` whose field `alpha` is multiplied by `alpha`"
 
 
-def group_penalty(model) -> Any:
+def resolve_group_penalty(model) -> Any:
     """Return the group penalty of the parameter `penalty`, a name or a term."""
     methods = ("value", "prox", "subdiff_distance")
-    term: Any = take_term("penalty", model.penalty, GROUP_PENALTIES, methods)
+    term: Any = resolve_term("penalty", model.penalty, GROUP_PENALTIES, methods)
     if len(signature(term.prox).parameters) != 5 or getattr(term, "alpha", 0.0) <= 0.0:
         raise TypeError(
             f"{term!r} cannot serve as penalty of groups: it needs methods of groups, such as "
@@ -71,7 +71,7 @@ def group_penalty(model) -> Any:
     return term._replace(positive=1.0) if model.positive else term
 
 
-def reads_l1(penalty) -> bool:
+def uses_l1_weights(penalty) -> bool:
     """Return whether a penalty uses L1 weights inside groups."""
     return bool(getattr(penalty, "has_l1", bool)())
 
@@ -95,19 +95,19 @@ def smooth_loss_parameter(default: str) -> Any:
 
 
 @estimator
-class Strength:
-    """A batch model with one penalty strength; stands before `BlockModel` among the bases."""
+class BatchAlphaMixin:
+    """A batch model with one penalty strength; stands before `BatchGroupModel` among the bases."""
 
     alpha: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Strength of the penalty. "auto" is a tenth of the smallest strength without nonzero '
         "weights.",
     )
 
 
 @estimator(kw_only=True)
-class BlockModel(Estimator):
+class BatchGroupModel(Estimator):
     """Base of the batch models.
 
     A model adds `_problem`: from the training data, the targets and a problem.
@@ -115,7 +115,7 @@ class BlockModel(Estimator):
 
     tol: float = parameter(
         1e-6,
-        [ABOVE],
+        [POSITIVE],
         "The fit ends when the duality gap is at most `tol` times the null deviance, twice the "
         "difference between the loss of the best intercept alone and the lowest possible loss; "
         "or, without a gap (`stop`), when the optimality conditions hold up to the square root of "
@@ -130,7 +130,7 @@ class BlockModel(Estimator):
     )
     max_iter: int = parameter(
         100,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "Maximum number of iterations. Each checks all columns and then solves a working set.",
     )
     positive: bool = parameter(False, [BOOL], "Whether weights must not be negative.")
@@ -138,14 +138,14 @@ class BlockModel(Estimator):
         True, [BOOL], "Whether to learn an intercept; it is never penalised."
     )
     _contents: ClassVar[dict] = {
-        "alpha_max_": optional(number(float, least=0.0)),
-        "alpha_": number(float, least=0.0),
+        "alpha_max_": optional(number(float, minimum=0.0)),
+        "alpha_": number(float, minimum=0.0),
         "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
         "intercept_": array("f8", "outputs"),
         "support_": indices("kept", below="columns", increasing=True),
-        "dual_gap_": optional(figure()),
-        "kkt_violation_": optional(figure()),
-        "objective_": figure(),
+        "dual_gap_": optional(statistic()),
+        "kkt_violation_": optional(statistic()),
+        "objective_": statistic(),
         "history_": records(),
         "_has_offset": optional(flag()),
         "n_iter_": count(),
@@ -182,59 +182,63 @@ class BlockModel(Estimator):
         """Validate, state the problem, solve it, and set the attributes."""
         self._validate_params()
         self._loss()
-        data = take(self, X, y, sample_weight, layout=self._layout)
+        data = validate_training(self, X, y, sample_weight, layout=self._layout)
         targets, problem, penalty = self._problem_and_penalty(data, **extra)
-        largest = largest_alpha(problem, penalty)
+        largest = compute_alpha_max(problem, penalty)
         if is_auto(self.alpha) and np.isnan(largest):
             raise ValueError(
                 f"alpha='auto' needs a penalty with dual_scale, which {penalty!r} does not have. "
                 "Pass alpha as a number."
             )
         alpha = AUTO_ALPHA_FRACTION * largest if is_auto(self.alpha) else float(self.alpha)
-        strength, initial = multiply_strength(penalty, alpha), self._start(problem)
+        strength, initial = scale_penalty(penalty, alpha), self._initial_solution(problem)
         largest_strength = largest * penalty.alpha
-        outcome = solve(problem, strength, self.tol, self.max_iter, initial, largest_strength)
-        self._show(targets, problem, outcome, alpha_=alpha, alpha_max_=largest)
-        if outcome.shortfall > 1.0:
+        outcome = solve_problem(
+            problem, strength, self.tol, self.max_iter, initial, largest_strength
+        )
+        self._set_solution(targets, problem, outcome, alpha_=alpha, alpha_max_=largest)
+        if outcome.relative_gap > 1.0:
             self._warn_unfinished(outcome)
         return self
 
-    def _problem_and_penalty(self, data: Taken, **extra) -> tuple[Any, Problem, Any]:
+    def _problem_and_penalty(self, data: TrainingData, **extra) -> tuple[Any, GroupProblem, Any]:
         """Return targets, the problem with its stopping rule, and the penalty of strength 1."""
         targets, problem = self._problem(data, **extra)
         penalty = self._penalty(problem.blocks)
-        obstacles = gap_obstacles(problem.smooth, penalty)
+        obstacles = missing_gap_methods(problem.bound_loss, penalty)
         if self.stop == "gap" and obstacles:
             raise ValueError(
                 f"{' and '.join(obstacles)}, so there is no duality gap; stop='kkt' is available."
             )
         return targets, problem._replace(certified=self.stop != "kkt" and not obstacles), penalty
 
-    def _penalty(self, blocks: Blocks):
+    def _penalty(self, blocks: CoefBlocks):
         """Return the penalty of the blocks, of strength 1."""
         kind = SparseGroup if blocks.l1_weights.any() else GroupL2
         return kind(1.0, float(self.positive))
 
     def _loss(self):
         """Return the loss term; a batch solver needs its second derivative."""
-        loss = loss_of(self)
+        loss = resolve_loss(self)
         if not is_smooth(loss):
             smooth = ", ".join(name for name, term in LOSSES.items() if hasattr(term, "hessian"))
             raise ValueError(
                 f"loss={self.loss!r} has a kink; batch solvers need a smooth loss ({smooth})."
             )
-        return take_term("loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian"))
+        return resolve_term("loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian"))
 
-    def _problem(self, taken: Taken, **extra) -> tuple[Any, Problem]:
+    def _problem(self, training_data: TrainingData, **extra) -> tuple[Any, GroupProblem]:
         raise NotImplementedError
 
-    def _start(self, problem: Problem):
+    def _initial_solution(self, problem: GroupProblem):
         """Return the initial weights of the solver; None means 0."""
         return None
 
-    def _show(self, targets, problem: Problem, outcome: Outcome, **attributes) -> None:
+    def _set_solution(
+        self, targets, problem: GroupProblem, outcome: GroupSolution, **attributes
+    ) -> None:
         """Set all attributes in one step, so that no thread sees some of them only."""
-        coef, intercept = problem.shown(outcome.w, outcome.bias)
+        coef, intercept = problem.to_coef(outcome.w, outcome.bias)
         certificates = {"dual_gap_": outcome.gap, "kkt_violation_": outcome.violation}
         certificates["alpha_max_"] = attributes.pop("alpha_max_")
         for name, value in certificates.items():
@@ -244,20 +248,20 @@ class BlockModel(Estimator):
         self.__dict__.update(
             attributes,
             _targets=targets,
-            coef_=targets.shaped(np.ascontiguousarray(coef.T)),
+            coef_=targets.shape_coef(np.ascontiguousarray(coef.T)),
             intercept_=self._intercepts(targets, intercept),
             support_=np.flatnonzero(coef.any(axis=1)),
             objective_=float(outcome.objective),
             history_=outcome.history,
             n_iter_=len(outcome.history),
-            _has_offset=getattr(problem.smooth, "offset", None) is not None,
+            _has_offset=getattr(problem.bound_loss, "offset", None) is not None,
         )
 
     def _intercepts(self, targets, intercept: np.ndarray) -> np.ndarray:
         """Return the intercepts for `intercept_`."""
         return intercept
 
-    def _warn_unfinished(self, outcome: Outcome) -> None:
+    def _warn_unfinished(self, outcome: GroupSolution) -> None:
         iterations = f"used all {self.max_iter} iterations"
         advice = "Raise max_iter or tol, or scale the columns."
         if outcome.stalled:
@@ -275,7 +279,7 @@ class BlockModel(Estimator):
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         check_is_fitted(self)
-        rows = take_columns(self, X, reset=False)
+        rows = validate_columns(self, X, reset=False)
         return np.asarray(rows @ np.atleast_2d(self.coef_).T) + self.intercept_
 
     def __sklearn_is_fitted__(self):
@@ -284,15 +288,15 @@ class BlockModel(Estimator):
 
 def bind_loss(
     loss, targets: Targets, columns: np.ndarray, weights: np.ndarray, offset=None
-) -> RowLosses | Softmax:
+) -> BoundRowLoss | BoundMultinomialLoss:
     """Return the loss of all rows.
 
     More than two classes have one softmax under the logistic loss, else one-vs-rest losses.
     """
     if offset is not None:
         refuse_offset(targets)
-    if not (isinstance(targets, ClassTargets) and targets.excluding):
-        return RowLosses(loss, columns, weights, offset)
+    if not (isinstance(targets, ClassTargets) and targets.is_multiclass):
+        return BoundRowLoss(loss, columns, weights, offset)
     if isinstance(loss, Logistic):
-        return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)
-    return RowLosses(loss, targets.signs(columns), weights)
+        return BoundMultinomialLoss(columns[:, 0].astype(np.int64), targets.outputs, weights)
+    return BoundRowLoss(loss, targets.signs(columns), weights)

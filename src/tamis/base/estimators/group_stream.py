@@ -7,13 +7,13 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
-from tamis.base.estimators.stream import Growing
-from tamis.base.model_parts import AUTO_ALPHA, check_curvature, loss_of
-from tamis.base.parameters import ABOVE, AUTO, NUMBER, Auto, estimator, is_auto, parameter
+from tamis.base.estimators.stream import GrowingModel
+from tamis.base.model_terms import AUTO_ALPHA, check_curvature, resolve_loss
+from tamis.base.parameters import AUTO, NON_NEGATIVE, POSITIVE, Auto, estimator, is_auto, parameter
 from tamis.solvers.first_order.state import check_state_memory
-from tamis.solvers.online_groups.state import GroupEngine
-from tamis.solvers.path.loop import Blocks
-from tamis.system.schema import part
+from tamis.solvers.online_groups.state import OnlineGroupState
+from tamis.solvers.path.loop import CoefBlocks
+from tamis.system.schema import nested_object
 from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.learning_rates import InverseSqrt
 from tamis.terms.optimizers import DualAveraging
@@ -22,7 +22,7 @@ from tamis.terms.optimizers import DualAveraging
 AUTO_T0 = 3e4
 
 
-class GroupModel(NamedTuple):
+class OnlineGroupTerms(NamedTuple):
     """Terms, flags and groups of an online model with a group penalty.
 
     The terms are loss, penalty, optimizer and learning rate. The flags tell whether there is an
@@ -32,21 +32,21 @@ class GroupModel(NamedTuple):
 
     terms: tuple
     flags: tuple[float, float, float]
-    blocks: Callable[[int], Blocks]
+    blocks: Callable[[int], CoefBlocks]
 
 
-def excludes(targets) -> float:
+def is_multiclass_flag(targets) -> float:
     """Return 1.0 if the outputs are classes of a multiclass problem, else 0.0."""
-    return float(getattr(targets, "excluding", False))
+    return float(getattr(targets, "is_multiclass", False))
 
 
 @estimator
-class Strength:
-    """An online model with one strength; stands before `OnlineBlocks` among the bases."""
+class OnlineAlphaMixin:
+    """An online model with one strength; stands before `OnlineGroupModel` among the bases."""
 
     alpha: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean '
         "gradient of the loss at score 0 times the mean norm of the rows so far, which follows the "
         "scale of the data.",
@@ -54,36 +54,40 @@ class Strength:
 
 
 @estimator(kw_only=True)
-class OnlineBlocks(Growing):
+class OnlineGroupModel(GrowingModel):
     """Base of the online models with a penalty of blocks of weights."""
 
     fading_threshold: float = parameter(
         0.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         r"Extra threshold (rho in the paper), large at first, that fades as :math:`1 / \sqrt t`; "
         "in units of the weights (the enhanced variant).",
     )
     eta: float | Auto = parameter(
         "auto",
-        [ABOVE, AUTO],
+        [POSITIVE, AUTO],
         r'Size of the steps, 1 over the gamma of the paper. "auto" makes :math:`\beta_t = \frac12 '
         r"\max_i \|x_i\|^2 \sqrt{1 + t / t_0}` over the rows so far (17/16 of it with an "
         "intercept, which has its own steps), times the largest number of groups of a column.",
     )
     t0: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Rows before the steps begin to fall. "auto" is 30000 with an automatic `eta` (0.3 times '
         "the number of rows in all passes is a good value), else 0, the update as published.",
     )
-    _contents: ClassVar[dict] = {"_engine": part(GroupEngine, "columns", "outputs")}
+    _contents: ClassVar[dict] = {
+        "_solver_state": nested_object(OnlineGroupState, "columns", "outputs")
+    }
     _couples_outputs = True  # a block contains all outputs of its columns
 
     # ------------------------------------------------------------------ terms
     def _loss(self):
-        return loss_of(self)
+        return resolve_loss(self)
 
-    def _dual_averaging(self, blocks: Callable[[int], Blocks], has_l1: bool) -> GroupModel:
+    def _dual_averaging(
+        self, blocks: Callable[[int], CoefBlocks], has_l1: bool
+    ) -> OnlineGroupTerms:
         """Return the model of these groups; `has_l1` tells whether L1 acts on single cells."""
         learning_rate, automatic = self._scheduled_rate()
         auto_alpha = is_auto(self.alpha)
@@ -93,7 +97,7 @@ class OnlineBlocks(Growing):
         check_curvature(self, loss, optimizer)
         terms = (loss, penalty, optimizer, learning_rate)
         flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
-        return GroupModel(terms, flags, blocks)
+        return OnlineGroupTerms(terms, flags, blocks)
 
     def _scheduled_rate(self) -> tuple[InverseSqrt, bool]:
         """Return the learning rate eta / sqrt(t + t0), and whether it is automatic.
@@ -112,29 +116,33 @@ class OnlineBlocks(Growing):
         return InverseSqrt(float(self.eta) / (1.0 + t0) ** 0.5, 1.0 + t0), False
 
     # ------------------------------------------------------------------ engines
-    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> GroupEngine:
+    def _new_state(
+        self, model: OnlineGroupTerms, targets, n_features: int, is_fit: bool
+    ) -> OnlineGroupState:
         # Groups of single columns need memory for every column, so check it first.
         check_state_memory(model.terms[2].columns(), n_features, targets.outputs)
         blocks = model.blocks(n_features)
-        state = GroupEngine(model.terms, model.flags, n_features, targets.outputs, blocks)
-        state.softmax = excludes(targets)
+        state = OnlineGroupState(model.terms, model.flags, n_features, targets.outputs, blocks)
+        state.softmax = is_multiclass_flag(targets)
         return state
 
-    def _renew(self, state: Any, model: GroupModel, targets, n_features: int, is_fit: bool) -> Any:
+    def _updated_state(
+        self, state: Any, model: OnlineGroupTerms, targets, n_features: int, is_fit: bool
+    ) -> Any:
         """Return a copy of the state with the present terms, columns and groups.
 
         It is a copy since its shapes may change. A fit, also a warm one, reads the groups again; a
         stream keeps those of its first call.
         """
-        state, quick = copy(state), state.quick
+        state, quick = copy(state), state.tracks_squares
         state.terms, state.flags = model.terms, model.flags
         if n_features > state.features:
             state = state.grown(n_features)
-        if is_fit or state.features > state.grouped:
-            state.take_blocks(model.blocks(state.features))
-        if quick != state.quick:
-            state.renew()
-        state.softmax = excludes(targets)
+        if is_fit or state.features > state.n_grouped_columns:
+            state.validate_array(model.blocks(state.features))
+        if quick != state.tracks_squares:
+            state.recompute_squares()
+        state.softmax = is_multiclass_flag(targets)
         return state
 
     # ------------------------------------------------------------------ words and constants
@@ -148,7 +156,7 @@ class OnlineBlocks(Growing):
     @property
     def resolved_params_(self):
         """The automatic constants after the rows so far."""
-        state = self._fitted("resolved_params_")
+        state = self._fitted_state("resolved_params_")
         beta, alpha = state.constants()
         t0 = state.terms[3].delay - 1.0
         # If all rows are zeros, there is no scale and no step.

@@ -6,7 +6,7 @@ from scipy.special import ndtr
 from tamis.base.estimators.estimator import Estimator
 
 
-class Margins(Estimator):
+class MarginMixin(Estimator):
     """Margins and confidences of a model with a private ``_margin_variance(X) -> (margin,
     variance)``.
 

@@ -7,13 +7,13 @@ import numpy as np
 from tamis.numerics.csr import Csr
 from tamis.system.schema import (
     Content,
-    anything,
+    any_value,
     array,
-    listing,
+    list_of,
+    nested_object,
     number,
     one_of,
     optional,
-    part,
     size,
 )
 
@@ -23,14 +23,14 @@ MEAN_IS_FINAL = (
 )
 
 
-class Mean:
+class MeanState:
     """Means of weights over several states; it scores as a state does, but cannot learn."""
 
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "table": array("f8", "outputs", "columns"),
         "bias": array("f8", "outputs"),
-        "steps": number(float, least=0.0, exact=True),
+        "steps": number(float, minimum=0.0, exact=True),
     }
 
     def __init__(self, states: list[Any]):
@@ -65,7 +65,7 @@ class Mean:
 
     def shares(self, rows: Csr) -> np.ndarray:
         """Return scores of the rows without the intercept, (rows, outputs)."""
-        return np.asarray(rows.scipy() @ self.table.T)
+        return np.asarray(rows.to_scipy() @ self.table.T)
 
     def count(self, columns=None) -> int:
         """Return the number of nonzero weights."""
@@ -77,7 +77,7 @@ class Mean:
         return indices[0] * self.outputs + indices[1], self.table.T[indices]
 
 
-def contents_with_paths(state_class: type) -> dict[str, Content]:
+def path_contents(state_class: type) -> dict[str, Content]:
     """Return the saved contents of models that can be the mean of several paths.
 
     They are a state or a mean, the models of the paths, and the fraction of paths that select each
@@ -85,7 +85,9 @@ def contents_with_paths(state_class: type) -> dict[str, Content]:
     """
     shapes = array("f8", "outputs", "columns"), array("f8", "columns")
     return {
-        "_engine": one_of(*(part(cls, "columns", "outputs") for cls in (state_class, Mean))),
-        "paths_": optional(listing(anything())),
+        "_solver_state": one_of(
+            *(nested_object(cls, "columns", "outputs") for cls in (state_class, MeanState))
+        ),
+        "paths_": optional(list_of(any_value())),
         "selection_probability_": optional(one_of(*shapes)),
     }

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.estimators.classifier import LikelyClassifier, gives_probabilities
+from tamis.base.estimators.classifier import ProbabilisticClassifier, has_probabilities
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.targets import Targets
-from tamis.base.validation import take_offset
+from tamis.base.validation import validate_offset
 from tamis.system.schema import flag, optional
 from tamis.system.threads import locked
 
@@ -25,13 +25,13 @@ class OffsetMixin(Estimator):
 
         A model that was fitted with an offset needs one.
         """
-        targets, scores = self._scored(X, *task)
+        targets, scores = self._targets_and_scores(X, *task)
         if offset is None:
             if self._has_offset:
                 raise ValueError(missing_offset(self))
             return targets, scores
         refuse_offset(targets)
-        return targets, scores + take_offset(offset, len(scores))[:, None]
+        return targets, scores + validate_offset(offset, len(scores))[:, None]
 
 
 class OffsetRegressor(OffsetMixin, Regressor):
@@ -106,7 +106,7 @@ class OffsetRegressor(OffsetMixin, Regressor):
         return r2_score(y, self.predict(X, offset), sample_weight=sample_weight)
 
 
-class OffsetClassifier(OffsetMixin, LikelyClassifier):
+class OffsetClassifier(OffsetMixin, ProbabilisticClassifier):
     """A classifier with an optional offset."""
 
     @locked
@@ -148,7 +148,7 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
             One column for two classes; a positive score means ``classes_[1]``.
         """
         targets, scores = self._offset_scores(X, offset)
-        return targets.decision(scores)
+        return targets.shape_scores(scores)
 
     def predict(self, X, offset=None):
         """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest,
@@ -169,7 +169,7 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
         targets, scores = self._offset_scores(X, offset)
         return targets.predict(scores)
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X, offset=None):
         """Probabilities of the classes, for a loss with an inverse link (``loss="logistic"``).
 
@@ -190,7 +190,7 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
         """
         return self._probabilities(*self._offset_scores(X, offset))
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X, offset=None):
         """Logarithms of `predict_proba`.
 
@@ -241,7 +241,7 @@ def missing_offset(model) -> str:
 
 def refuse_offset(targets: Targets) -> None:
     """Refuse an offset for more than two classes: it would change all their scores alike."""
-    if getattr(targets, "excluding", False):
+    if getattr(targets, "is_multiclass", False):
         raise ValueError(
             "offset has no effect with more than two classes: it changes all their scores alike. "
             "Leave it out."

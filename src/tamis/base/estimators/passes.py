@@ -58,7 +58,7 @@ class PassCallbacks:
             self.pass_context = self.fit_context.subcontext(task_name="pass")
             self.pass_context.call_on_fit_task_begin(**self.fit_arguments)
 
-    def stopped(self) -> bool:
+    def end_pass(self) -> bool:
         """Report the end of a pass; return whether a callback stops the fit."""
         return self.fit_context is not None and self.pass_context.call_on_fit_task_end(
             **self.fit_arguments, reconstruction_attributes=self._fitted_attributes

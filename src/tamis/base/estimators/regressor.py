@@ -7,19 +7,21 @@ from sklearn.base import RegressorMixin
 
 from tamis.base.estimators.explaining import Predictor
 from tamis.base.fast_checks import check_scores_memory
-from tamis.base.model_parts import check_targets
+from tamis.base.model_terms import check_targets
 from tamis.base.targets import NumberTargets
-from tamis.base.validation import take_weights
+from tamis.base.validation import validate_sample_weight
 from tamis.numerics.targets import EncodedTargets
-from tamis.solvers.path.losses import RowLosses, inverse_links
-from tamis.system.schema import early, part
+from tamis.solvers.path.losses import BoundRowLoss, inverse_links
+from tamis.system.schema import nested_object, set_early
 from tamis.system.threads import locked
 
 
 class Regressor(RegressorMixin, Predictor):
     """Base of regressors; a method adds `_fit` and `_scores`."""
 
-    _contents: ClassVar[dict] = {"_targets": early(part(NumberTargets, "outputs", "targets"))}
+    _contents: ClassVar[dict] = {
+        "_targets": set_early(nested_object(NumberTargets, "outputs", "targets"))
+    }
 
     @locked
     def fit(self, X, y, sample_weight=None):
@@ -40,9 +42,9 @@ class Regressor(RegressorMixin, Predictor):
         """
         return self._fit(X, y, sample_weight)
 
-    def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, EncodedTargets]:
+    def _encode_targets(self, y, n_rows: int, **known) -> tuple[NumberTargets, EncodedTargets]:
         """Return encoded targets and their columns."""
-        targets, encoded = NumberTargets.of(y, n_rows, self, **known)
+        targets, encoded = NumberTargets.encode(y, n_rows, self, **known)
         check_targets(self._row_loss(), encoded.columns)
         return targets, encoded
 
@@ -62,7 +64,7 @@ class Regressor(RegressorMixin, Predictor):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        targets, scores = self._scored(X)
+        targets, scores = self._targets_and_scores(X)
         return targets.predict(self._means(scores))
 
     def _means(self, scores: np.ndarray) -> np.ndarray:
@@ -76,7 +78,7 @@ class Regressor(RegressorMixin, Predictor):
         if not hasattr(loss, "inverse_link"):
             return 0.0
         weights = weights if len(weights) else np.ones(len(columns))
-        return RowLosses(loss, columns, weights / weights.sum()).best_loss() / columns.shape[1]
+        return BoundRowLoss(loss, columns, weights / weights.sum()).best_loss() / columns.shape[1]
 
     def score(self, X, y, sample_weight=None):
         """Coefficient of determination; for a loss with an inverse link, the fraction of deviance
@@ -98,18 +100,18 @@ class Regressor(RegressorMixin, Predictor):
         loss = self._row_loss()
         if not hasattr(loss, "inverse_link"):
             return super().score(X, y, sample_weight)
-        return self._deviance_explained(loss, self._scored(X)[1], y, sample_weight)
+        return self._deviance_explained(loss, self._targets_and_scores(X)[1], y, sample_weight)
 
     def _deviance_explained(self, loss, scores, y, sample_weight) -> float:
         """Return the fraction of deviance that scores explain, summed over outputs."""
-        columns = self._code(y, len(scores), known=self._targets, whole=False)[1].columns
-        weights = take_weights(sample_weight, len(scores), some=True)
+        columns = self._encode_targets(y, len(scores), known=self._targets, is_fit=False)[1].columns
+        weights = validate_sample_weight(sample_weight, len(scores), require_positive=True)
         weights = np.ones(len(scores)) if not len(weights) else weights
-        bound = RowLosses(loss, columns, weights / weights.sum())
+        bound = BoundRowLoss(loss, columns, weights / weights.sum())
         best, null = bound.best_loss(), bound.null_loss()
         return 1.0 - (bound.value(scores) - best) / (null - best) if null > best else 0.0
 
-    def _scored(self, X, *task) -> tuple[NumberTargets, np.ndarray]:
+    def _targets_and_scores(self, X, *task) -> tuple[NumberTargets, np.ndarray]:
         """Return targets, and scores of the rows."""
         if "_targets" in vars(self):
             check_scores_memory(X, self._targets.outputs)
@@ -122,7 +124,7 @@ class Regressor(RegressorMixin, Predictor):
         return tags
 
 
-class NumberStream(Regressor):
+class StreamingRegressor(Regressor):
     """A regressor that learns from a stream."""
 
     @locked

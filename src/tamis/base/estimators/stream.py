@@ -1,6 +1,6 @@
 """Online linear models: what they share, and passes over the rows until the loss no longer falls.
 
-`LinearStream._partial_fit` shows from top to bottom what happens to the next rows of a stream.
+`OnlineLinearModel._partial_fit` shows from top to bottom what happens to the next rows of a stream.
 """
 
 import math
@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.explaining import Predictor, Weights
-from tamis.base.estimators.mean import MEAN_IS_FINAL, Mean
+from tamis.base.estimators.explaining import Predictor, SparseWeights
+from tamis.base.estimators.mean import MEAN_IS_FINAL, MeanState
 from tamis.base.estimators.offsets import missing_offset, refuse_offset
 from tamis.base.estimators.passes import (
     CallbackSupportMixin,
@@ -28,10 +28,10 @@ from tamis.base.estimators.passes import (
 from tamis.base.parameters import (
     AUTO,
     BOOL,
-    COUNT,
-    FRACTION,
-    NUMBER,
-    RANDOM,
+    NON_NEGATIVE,
+    OPEN_UNIT_INTERVAL,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
     Auto,
     Seed,
     at_least,
@@ -41,14 +41,14 @@ from tamis.base.parameters import (
 from tamis.base.splits import hold_out
 from tamis.base.targets import ClassTargets
 from tamis.base.validation import (
-    half_fitted,
+    inconsistent_state_error,
     record_columns,
-    take_matrix,
-    take_offset,
-    take_weights,
+    validate_matrix,
+    validate_offset,
+    validate_sample_weight,
     warn_user,
 )
-from tamis.numerics.csr import Csr, frozen
+from tamis.numerics.csr import Csr, readonly_view
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
 from tamis.system.schema import count, flag, optional, records
@@ -75,26 +75,30 @@ class EncodedRows(NamedTuple):
 
 
 @estimator(kw_only=True)
-class LinearStream(CallbackSupportMixin, Predictor):
+class OnlineLinearModel(CallbackSupportMixin, Predictor):
     """Base of the online linear models.
 
     An estimator adds one hook, `_model`, which returns its terms and constants. Its family adds
-    `_begin` and `_renew`, which make and update a solver state of that model; `_run`, all passes of
-    a fit; and `_learn`, the next rows of a stream. A state has ``score(rows)``, `weights()`,
-    `intercepts()`, `nonzeros()`, `outputs`, `features` and `steps`.
+    `_new_state` and `_updated_state`, which make and update a solver state of that model;
+    `_run_passes`, all passes of a fit; and `_learn`, the next rows of a stream. A state has
+    ``score(rows)``, `weights()`, `intercepts()`, `nonzeros()`, `outputs`, `features` and `steps`.
     """
 
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to learn an intercept; it is never penalised."
     )
-    max_iter: int = parameter(100, [COUNT], "Maximum number of passes over the data in `fit`.")
+    max_iter: int = parameter(
+        100, [POSITIVE_INTEGER], "Maximum number of passes over the data in `fit`."
+    )
     shuffle: bool = parameter(
         True,
         [BOOL],
         "Whether `fit` uses a new order of the rows in each pass. `partial_fit` never shuffles.",
     )
     random_state: Seed = parameter(
-        None, [RANDOM], "Seed of the shuffles, and of the choice of held-out rows if there are any."
+        None,
+        [RANDOM_STATE],
+        "Seed of the shuffles, and of the choice of held-out rows if there are any.",
     )
     verbose: bool | int | Auto = parameter(
         "auto",
@@ -124,9 +128,11 @@ class LinearStream(CallbackSupportMixin, Predictor):
             Number of columns.
         feature_names_in_ : ndarray of str
             Names of the columns, if X has them."""
-    _ordered = False  # whether the loops need ascending columns within each row
-    _walks_rows = True  # one row per step, so a row of weight 2 differs from a repeated row
-    _lives = True  # whether `tamis.live` supports it: a row needs only its numbers and its target
+    _needs_sorted_rows = False  # whether the loops need ascending columns within each row
+    _steps_by_row = True  # one row per step, so a row of weight 2 differs from a repeated row
+    _supports_live = (
+        True  # whether `tamis.live` supports it: a row needs only its numbers and its target
+    )
 
     grow = warm_start = False  # parameters of some subclasses
     _has_offset = False
@@ -136,16 +142,18 @@ class LinearStream(CallbackSupportMixin, Predictor):
     def _fit(self, X, y, sample_weight, offset=None, **task):
         """Learn from all rows: validate, encode y, prepare the state, run all passes."""
         self._validate_params()
-        model, is_begun = self._model(), self.warm_start and hasattr(self, "_engine")
-        rows = take_matrix(self, X, reset=not is_begun, grow=self.grow, ordered=self._ordered)
-        weights = take_weights(sample_weight, rows.n_rows, some=True)
+        model, is_begun = self._model(), self.warm_start and hasattr(self, "_solver_state")
+        rows = validate_matrix(
+            self, X, reset=not is_begun, grow=self.grow, ordered=self._needs_sorted_rows
+        )
+        weights = validate_sample_weight(sample_weight, rows.n_rows, require_positive=True)
         known = self._targets if is_begun else None
-        targets, encoded = self._code(y, rows.n_rows, known=known, grow=self.grow, **task)
-        targets, weights = self._weigh(targets, encoded.columns, weights, grow=self.grow)
+        targets, encoded = self._encode_targets(y, rows.n_rows, known=known, grow=self.grow, **task)
+        targets, weights = self._weight_rows(targets, encoded.columns, weights, grow=self.grow)
         encoded = self._with_offset(encoded, targets, offset, is_begun)
-        self._prepare(model, targets, rows.n_features, is_begun, is_fit=True)
+        self._prepare_state(model, targets, rows.n_features, is_begun, is_fit=True)
         record_columns(self, X, rows.n_features)
-        self._run(rows, encoded, weights, PassCallbacks(self, X, y, sample_weight))
+        self._run_passes(rows, encoded, weights, PassCallbacks(self, X, y, sample_weight))
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes=None, task=None, offset=None):
@@ -155,13 +163,13 @@ class LinearStream(CallbackSupportMixin, Predictor):
         The rows are split where a class or a task is new: it exists from its first row on.
         """
         self._validate_params()
-        model, is_begun, grow = self._model(), hasattr(self, "_engine"), self.grow
-        rows = take_matrix(
-            self, X, reset=not is_begun, grow=grow, chunk=True, ordered=self._ordered
+        model, is_begun, grow = self._model(), hasattr(self, "_solver_state"), self.grow
+        rows = validate_matrix(
+            self, X, reset=not is_begun, grow=grow, chunk=True, ordered=self._needs_sorted_rows
         )
-        weights = take_weights(sample_weight, rows.n_rows)
-        steps = self._engine.steps if is_begun else 0.0
-        spans = self._spans(y, rows.n_rows, is_begun, classes, task)
+        weights = validate_sample_weight(sample_weight, rows.n_rows)
+        steps = self._solver_state.steps if is_begun else 0.0
+        spans = self._row_spans(y, rows.n_rows, is_begun, classes, task)
         for start, stop in spans:
             known: dict[str, Any] = {"known": self._targets if is_begun else None, "grow": grow}
             if classes is not None and start == 0:
@@ -169,23 +177,23 @@ class LinearStream(CallbackSupportMixin, Predictor):
             if task is not None:
                 known["task"] = task[start:stop]
             y_span = y if len(spans) == 1 else np.asarray(y)[start:stop]
-            targets, encoded = self._code(y_span, stop - start, whole=False, **known)
+            targets, encoded = self._encode_targets(y_span, stop - start, is_fit=False, **known)
             span_offset = None if offset is None else np.asarray(offset)[start:stop]
             span = EncodedRows(rows.row_slice(start, stop), targets, encoded, weights[start:stop])
             self._learn_span(model, span, span_offset, is_begun)
             is_begun = True
         record_columns(self, X, rows.n_features)
-        self._look(steps)
+        self._check_progress(steps)
         return self
 
     def _learn_span(self, model, span: EncodedRows, offset, is_begun: bool) -> None:
         """Learn rows that hold no new class and no new task."""
         rows, targets, encoded, weights = span
-        targets, weights = self._weigh(
-            targets, encoded.columns, weights, whole=False, grow=self.grow
+        targets, weights = self._weight_rows(
+            targets, encoded.columns, weights, is_fit=False, grow=self.grow
         )
         encoded = self._with_offset(encoded, targets, offset, is_begun)
-        self._prepare(model, targets, rows.n_features, is_begun)
+        self._prepare_state(model, targets, rows.n_features, is_begun)
         self.n_iter_ = 1
         self._learn(model, rows, encoded, weights)
 
@@ -193,11 +201,15 @@ class LinearStream(CallbackSupportMixin, Predictor):
     def _encode(self, X, y, sample_weight=None, **classes) -> EncodedRows:
         """Validate rows and parameters, and encode y, for `_learn_encoded`."""
         self._validate_params()
-        is_begun = hasattr(self, "_engine")
-        rows = take_matrix(self, X, reset=not is_begun, chunk=True, ordered=self._ordered)
-        weights = take_weights(sample_weight, rows.n_rows)
+        is_begun = hasattr(self, "_solver_state")
+        rows = validate_matrix(
+            self, X, reset=not is_begun, chunk=True, ordered=self._needs_sorted_rows
+        )
+        weights = validate_sample_weight(sample_weight, rows.n_rows)
         known = self._targets if is_begun else None
-        targets, encoded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
+        targets, encoded = self._encode_targets(
+            y, rows.n_rows, known=known, is_fit=False, **classes
+        )
         return EncodedRows(rows, targets, encoded, weights)
 
     def _learn_encoded(self, span: EncodedRows) -> None:
@@ -205,7 +217,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
         Another model of the same parameters may have encoded them, and they may have been pickled.
         """
-        is_begun = hasattr(self, "_engine")
+        is_begun = hasattr(self, "_solver_state")
         rows, targets, encoded, weights = span
         if not is_begun:
             self.__dict__.pop("feature_names_in_", None)
@@ -220,10 +232,10 @@ class LinearStream(CallbackSupportMixin, Predictor):
             )
         # The loops are compiled for read-only arrays, and unpickled arrays may be writeable.
         data, indices, indptr, columns, weights = (
-            frozen(np.require(array, requirements=["C", "A"]))
+            readonly_view(np.require(array, requirements=["C", "A"]))
             for array in (*rows[:3], encoded.columns, weights)
         )
-        steps = self._engine.steps if is_begun else 0.0
+        steps = self._solver_state.steps if is_begun else 0.0
         span = EncodedRows(
             Csr(data, indices, indptr, rows.n_features),
             self._targets if is_begun else targets,
@@ -231,7 +243,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
             weights,
         )
         self._learn_span(self._model(), span, None, is_begun)
-        self._look(steps)
+        self._check_progress(steps)
 
     def _with_offset(
         self, encoded: EncodedTargets, targets, offset, is_begun: bool
@@ -248,33 +260,33 @@ class LinearStream(CallbackSupportMixin, Predictor):
             return encoded
         refuse_offset(targets)
         self._has_offset = True
-        return encoded._replace(offset=take_offset(offset, len(encoded.columns)))
+        return encoded._replace(offset=validate_offset(offset, len(encoded.columns)))
 
-    def _spans(
+    def _row_spans(
         self, y, n_rows: int, is_begun: bool, classes=None, task=None
     ) -> list[tuple[int, int]]:
         """Return the spans into which the rows of a chunk are split."""
         return [(0, n_rows)]
 
-    def _prepare(
+    def _prepare_state(
         self, model, targets, n_features: int, is_begun: bool, is_fit: bool = False
     ) -> None:
         """Make a new state, or update the present one to the parameters, columns and outputs."""
         if not is_begun:
             for name in PATH_ATTRIBUTES:
                 self.__dict__.pop(name, None)
-            state = self._begin(model, targets, n_features, is_fit)
+            state = self._new_state(model, targets, n_features, is_fit)
         else:
-            state, old_targets = self._engine, self._targets
-            if isinstance(state, Mean):
+            state, old_targets = self._solver_state, self._targets
+            if isinstance(state, MeanState):
                 raise ValueError(MEAN_IS_FINAL.format(name=type(self).__name__))
             if not _has_same_classes(targets, old_targets):
-                state = state.regrouped(*old_targets.moves(targets))
-            state = self._renew(state, model, targets, n_features, is_fit)
+                state = state.regrouped(*old_targets.class_mapping(targets))
+            state = self._updated_state(state, model, targets, n_features, is_fit)
         # In one step, so that no thread sees the new classes with the old state.
-        self.__dict__.update(_targets=targets, _engine=state)
+        self.__dict__.update(_targets=targets, _solver_state=state)
 
-    def _opened(self, n_features: int):
+    def _resume(self, n_features: int):
         """Validate the parameters, update the state to them and to `n_features` columns, return the
         model.
 
@@ -282,7 +294,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
         """
         self._validate_params()
         model = self._model()
-        self._prepare(model, self._targets, n_features, True)
+        self._prepare_state(model, self._targets, n_features, True)
         return model
 
     # ------------------------------------------------------------------ what a family has
@@ -294,15 +306,17 @@ class LinearStream(CallbackSupportMixin, Predictor):
         """
         raise NotImplementedError
 
-    def _begin(self, model, targets, n_features: int, is_fit: bool) -> Any:
+    def _new_state(self, model, targets, n_features: int, is_fit: bool) -> Any:
         """Return a new state."""
         raise NotImplementedError
 
-    def _renew(self, engine, model, targets, n_features: int, is_fit: bool) -> Any:
+    def _updated_state(self, engine, model, targets, n_features: int, is_fit: bool) -> Any:
         """Return a state with the present model and columns."""
         raise NotImplementedError
 
-    def _run(self, rows: Csr, encoded: EncodedTargets, weights, passes: PassCallbacks) -> None:
+    def _run_passes(
+        self, rows: Csr, encoded: EncodedTargets, weights, passes: PassCallbacks
+    ) -> None:
         """Run all passes of a fit."""
         raise NotImplementedError
 
@@ -310,7 +324,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
         """Learn the next rows of a stream, in their order."""
         raise NotImplementedError
 
-    def _look(self, steps: float) -> None:
+    def _check_progress(self, steps: float) -> None:
         """Check the state after rows of a stream; `steps` is the number of steps before them."""
 
     def _threads(self) -> int:
@@ -340,68 +354,68 @@ class LinearStream(CallbackSupportMixin, Predictor):
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         """Return the scores of all outputs."""
-        state, rows = self._asked(X)
+        state, rows = self._state_and_rows(X)
         return state.score(rows)
 
-    def _asked(self, X) -> tuple[Any, Csr]:
+    def _state_and_rows(self, X) -> tuple[Any, Csr]:
         """Return the state and rows that fit it.
 
         Readers take the state once, since another thread can replace it.
         """
         check_is_fitted(self)
-        rows = take_matrix(self, X, reset=False, grow=self.grow, ordered=False)
-        state = self._engine
+        rows = validate_matrix(self, X, reset=False, grow=self.grow, ordered=False)
+        state = self._solver_state
         if not self.grow and rows.n_features != state.features:
-            raise half_fitted(self)
+            raise inconsistent_state_error(self)
         # Columns that are new to a growing model have weight 0.
         return state, rows.first_columns(
             state.features
         ) if rows.n_features > state.features else rows
 
-    def _kept_weights(self) -> Weights:
+    def _sparse_weights(self) -> SparseWeights:
         """Return the weights of the nonzero columns, without a pass over the others."""
-        state = self._fitted("coef_")
+        state = self._fitted_state("coef_")
         cells, values = state.nonzeros()
         columns, row = np.unique(cells // state.outputs, return_inverse=True)
         weights = np.zeros((len(columns), state.outputs))
         weights[row, cells % state.outputs] = values
-        return Weights(columns, weights, np.ravel(state.intercepts()))
+        return SparseWeights(columns, weights, np.ravel(state.intercepts()))
 
     def __sklearn_is_fitted__(self):
-        return "_engine" in vars(self)
+        return "_solver_state" in vars(self)
 
-    def _fitted(self, name):
-        if "_engine" not in vars(self):
+    def _fitted_state(self, name):
+        if "_solver_state" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return self._engine
+        return self._solver_state
 
     @property
     def coef_(self):
         """Weights of shape (outputs, n_features), after all pending penalties; sparse after
         `sparsify`.
         """
-        state = self._fitted("coef_")
+        state = self._fitted_state("coef_")
         if getattr(self, "_sparse", False):
             cells, weights = state.nonzeros()
             coordinates = (cells % state.outputs, cells // state.outputs)
             return sp.csr_matrix((weights, coordinates), shape=(state.outputs, state.features))
-        return self._targets.shaped(state.weights())
+        return self._targets.shape_coef(state.weights())
 
     @property
     def intercept_(self):
         """Intercepts, one per output."""
-        return self._fitted("intercept_").intercepts()
+        return self._fitted_state("intercept_").intercepts()
 
     @property
     def support_(self):
         """Indices of the selected features; for several outputs the union."""
-        state = self._fitted("support_")
+        state = self._fitted_state("support_")
         return np.unique(state.nonzeros()[0] // state.outputs)
 
     @property
     def t_(self):
         """Number of steps: rows of weight above 0, over all passes."""
-        return int(self._fitted("t_").steps)
+        return int(self._fitted_state("t_").steps)
 
     def sparsify(self):
         """Show `coef_` as a SciPy CSR matrix from now on; training may go on.
@@ -427,7 +441,7 @@ class LinearStream(CallbackSupportMixin, Predictor):
 
 
 @estimator(kw_only=True)
-class Stream(LinearStream):
+class PassesModel(OnlineLinearModel):
     """Base of the models that pass over the rows until the loss no longer falls.
 
     Their state also has ``learn(rows, encoded, weights, key, n_jobs, tell)``, ``count(columns)``,
@@ -436,41 +450,43 @@ class Stream(LinearStream):
 
     tol: float | None = parameter(
         1e-3,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "`fit` ends when the mean loss of a pass (with `early_stopping`, the held-out score) has "
         "not improved by `tol` times the loss of the first pass, minus the lowest that the targets "
         "allow, (by `tol`) for `n_iter_no_change` passes. None runs all passes.",
     )
-    n_iter_no_change: int = parameter(3, [COUNT], "Passes without improvement before `fit` ends.")
+    n_iter_no_change: int = parameter(
+        3, [POSITIVE_INTEGER], "Passes without improvement before `fit` ends."
+    )
     warm_start: bool = parameter(False, [BOOL], "Whether `fit` continues from the present state.")
     _contents: ClassVar[dict] = {"history_": records()}
 
     # ------------------------------------------------------------------ training
-    def _prepare(
+    def _prepare_state(
         self, model, targets, n_features: int, is_begun: bool, is_fit: bool = False
     ) -> None:
         if not is_begun:
             self.history_: list[dict] = []
-        super()._prepare(model, targets, n_features, is_begun, is_fit)
+        super()._prepare_state(model, targets, n_features, is_begun, is_fit)
 
     def _learn(self, model, rows: Csr, encoded: EncodedTargets, weights) -> None:
-        self._engine.learn(rows, encoded, weights, n_jobs=self._threads())
+        self._solver_state.learn(rows, encoded, weights, n_jobs=self._threads())
 
-    def _look(self, steps: float) -> None:
+    def _check_progress(self, steps: float) -> None:
         """Check the loss, and record the number of nonzero weights.
 
         Counting them is O(n_features), so it happens only when the number of steps has doubled.
         """
-        if not math.isfinite(sum(map(sum, self._engine.costs.tolist()))):
+        if not math.isfinite(sum(map(sum, self._solver_state.costs.tolist()))):
             self._diverged()
-        n_steps = self._engine.steps
+        n_steps = self._solver_state.steps
         if int(n_steps).bit_length() > int(steps).bit_length():
-            nonzeros = self._engine.count()
-            self.history_.append(self._record(self._engine, nonzeros))
+            nonzeros = self._solver_state.count()
+            self.history_.append(self._record(self._solver_state, nonzeros))
             if not nonzeros and n_steps >= 1024:
                 self._warn_empty()
 
-    def _run(self, rows, encoded: EncodedTargets, weights, passes) -> None:
+    def _run_passes(self, rows, encoded: EncodedTargets, weights, passes) -> None:
         """Run passes until the loss (or the held-out score) no longer improves."""
         seed, threads = self._seed(), self._threads()
         monitor = LossMonitor(self.tol, self.n_iter_no_change)
@@ -509,7 +525,7 @@ class Stream(LinearStream):
                 is_converged = monitor.update(
                     record["loss"] if held_out is None else -record["validation_score"]
                 )
-                if passes.stopped() or is_converged:
+                if passes.end_pass() or is_converged:
                     break
             else:
                 if self.tol is not None and self.max_iter > 1:
@@ -527,19 +543,19 @@ class Stream(LinearStream):
         state of the columns that occur, and its cells are copied back at the end. With callbacks,
         which read the model after each pass, the state stays whole.
         """
-        state = self._engine
+        state = self._solver_state
         if rows.n_features <= len(rows.indices) or state.steps:
             yield state, rows, None
             return
         columns, packed_rows = rows.packed_columns()
-        if passes.is_active or not state.packs:
+        if passes.is_active or not state.can_pack_columns:
             yield state, rows, columns
             return
         packed = state.packed(columns)
         try:
             yield packed, packed_rows, None
         finally:
-            state.follow(packed, columns)
+            state.copy_columns_from(packed, columns)
 
     def _hold_out(self, rows, encoded, weights, seed):
         """Return held-out rows (or None), and the weights of the other rows.
@@ -571,7 +587,7 @@ class Stream(LinearStream):
 
 
 @estimator(kw_only=True)
-class Growing(Stream):
+class GrowingModel(PassesModel):
     """Online models with optional sign constraints that can accept new columns and classes."""
 
     positive: bool = parameter(False, [BOOL], "Whether weights must not be negative.")
@@ -583,14 +599,14 @@ class Growing(Stream):
 
 
 @estimator(kw_only=True)
-class HeldOut(Stream):
+class EarlyStoppingModel(PassesModel):
     """Online models that can stop by the score of held-out rows."""
 
     early_stopping: bool = parameter(
         False, [BOOL], "Whether to hold out rows and to stop by their score."
     )
     validation_fraction: float = parameter(
-        0.1, [FRACTION], "Fraction of rows held out with `early_stopping`."
+        0.1, [OPEN_UNIT_INTERVAL], "Fraction of rows held out with `early_stopping`."
     )
 
     def _hold_out(self, rows, encoded, weights, seed):
@@ -606,9 +622,12 @@ class HeldOut(Stream):
         held_out_weights = weights[held_out].copy()
         weights[held_out] = 0.0
         offset = encoded.offset[held_out, None] if len(encoded.offset) else 0.0
-        return (rows.picked(held_out), encoded.columns[held_out], held_out_weights, offset), frozen(
-            weights
-        )
+        return (
+            rows.select_rows(held_out),
+            encoded.columns[held_out],
+            held_out_weights,
+            offset,
+        ), readonly_view(weights)
 
 
 def _total_loss_and_weight(state) -> tuple[float, float]:
@@ -631,24 +650,24 @@ def _draw_seed(state) -> int:
 _draw_seed_cached = lru_cache(maxsize=256)(_draw_seed)
 
 
-def encoder_of(model) -> LinearStream | None:
+def encoder_of(model) -> OnlineLinearModel | None:
     """Return a copy of a model without its solver state, whose `_encode` makes rows for
     `_learn_encoded`.
 
     Return None where rows must go through `partial_fit`: for other estimators, for subclasses that
     override `partial_fit`, and for models that accept new classes.
     """
-    if not isinstance(model, LinearStream) or model.grow:
+    if not isinstance(model, OnlineLinearModel) or model.grow:
         return None
     kind = type(model)
     is_ours = kind.partial_fit.__module__.startswith("tamis.")
-    if not is_ours or kind._partial_fit is not LinearStream._partial_fit:
+    if not is_ours or kind._partial_fit is not OnlineLinearModel._partial_fit:
         return None
     encoder: Any = copy(model)
     for name in PATH_ATTRIBUTES:
         encoder.__dict__.pop(name, None)
-    if hasattr(encoder, "_engine"):
-        encoder._engine = None  # columns and classes stay known
+    if hasattr(encoder, "_solver_state"):
+        encoder._solver_state = None  # columns and classes stay known
     return encoder
 
 

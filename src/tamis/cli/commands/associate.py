@@ -9,7 +9,7 @@ from tamis.cli.messages import print_line, print_note
 from tamis.cli.methods import UsageError
 from tamis.cli.output import print_json, print_table
 from tamis.data.bag import read_bag
-from tamis.methods.low_rank_lasso.words import Corpus
+from tamis.methods.low_rank_lasso.associations import Corpus
 
 
 def run(args: argparse.Namespace) -> None:
@@ -72,9 +72,9 @@ def _format_fact(value: object) -> str:
 
 def _write_page(args, corpus: Corpus, associations: dict, settings: dict, facts: dict) -> None:
     """Write a page with the lists of the queries and of the most frequent words."""
-    from tamis.reporting.page.rank_page import write_association_page
+    from tamis.reporting.page.association_page import write_association_page
 
-    by_frequency = np.argsort(-corpus.rows_with, kind="stable")[: args.frequent]
+    by_frequency = np.argsort(-corpus.document_counts, kind="stable")[: args.frequent]
     frequent = [
         corpus.terms[column]
         for column in by_frequency

@@ -6,7 +6,7 @@ from tamis.cli.columns import print_columns
 from tamis.cli.data import audit_rows, open_source, survey_rows
 from tamis.cli.messages import print_note
 from tamis.cli.output import format_bytes, print_json, print_pairs
-from tamis.data.columns.making import GAPS, NO_TARGET
+from tamis.data.columns.layout_builder import GAPS_NOTE, NO_TARGET_NOTE
 
 MAX_LABELS = 10  # that are printed
 # Texts of messages about single lines.
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print_json(audit)
         return
-    has_gaps = any(text.startswith(GAPS) for text in audit["notes"])
+    has_gaps = any(text.startswith(GAPS_NOTE) for text in audit["notes"])
     print_pairs(_summary(audit, has_gaps))
     print_columns(audit["columns"])
     for text in audit["notes"]:
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> None:
     if len(audit["labels"]) == 1:
         only = next(iter(audit["labels"]))
         print_note(f"the target is {only} in all rows: nothing can be learnt")
-    lacks_targets = any(text.startswith(NO_TARGET) for text in audit["notes"])
+    lacks_targets = any(text.startswith(NO_TARGET_NOTE) for text in audit["notes"])
     # A note counts these lines by column, so they are not listed.
     counted = [NO_TARGET_MESSAGE] * lacks_targets + [GAP_MESSAGE] * has_gaps
     for text in audit["bad"]["first"]:

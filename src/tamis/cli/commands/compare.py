@@ -13,7 +13,7 @@ from tamis.cli.data import ColumnNames, audit_rows, choose_task, open_source, su
 from tamis.cli.messages import print_line, print_note
 from tamis.cli.methods import GRIDS, UsageError, build, parse_methods
 from tamis.cli.output import format_bytes, print_json
-from tamis.data.source import SMALL_BYTES, RowSource
+from tamis.data.source import MAX_CACHED_BYTES, RowSource
 from tamis.data.survey import Survey
 from tamis.evaluation.comparison import Record
 
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError("--runs must be 2 or more.")
     rows = open_source(args.train, args)
     rows.keep()
-    survey = survey_rows(rows, columns=True, memory=SMALL_BYTES)
+    survey = survey_rows(rows, columns=True, memory=MAX_CACHED_BYTES)
     task = choose_task(rows, args.task, survey)
     X, y = read_all(rows, survey)
     test_data = {}

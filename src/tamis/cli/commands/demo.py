@@ -12,10 +12,10 @@ from tamis.cli.data import open_source, survey_rows
 from tamis.cli.messages import print_line
 from tamis.cli.methods import METHODS, build
 from tamis.cli.output import FeatureWeights, print_json, print_weights, rank_weights
-from tamis.data.source import SMALL_BYTES
+from tamis.data.source import MAX_CACHED_BYTES
 from tamis.datasets import make_text
 from tamis.reporting.evaluation.report import Report, report
-from tamis.training.walk import train
+from tamis.training.trainer import train
 
 N_ROWS, N_WORDS, N_INFORMATIVE = 3000, 20_000, 40
 N_TEST = 1000  # further rows, for the error of the model
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
         path = Path(folder) / "demo.svm"
         write_svmlight(X, y, path)
         rows = open_source([str(path)], _reading_args())
-        survey = survey_rows(rows, columns=True, memory=SMALL_BYTES)
+        survey = survey_rows(rows, columns=True, memory=MAX_CACHED_BYTES)
         # Starting processes would take longer than the fits.
         args.runs, args.threads = 4, args.threads or 1
         methods = [method for method in COMPARED if method in METHODS]

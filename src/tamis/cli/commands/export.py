@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from tamis.cli.data import open_source, require_schema
 from tamis.cli.messages import print_note
 from tamis.cli.methods import UsageError
-from tamis.exporting.export import exported, form_of
+from tamis.exporting.export import export_bytes, resolve_form
 from tamis.model_files import load
-from tamis.system.files import replacing
+from tamis.system.files import atomic_writer
 from tamis.system.terminal import for_terminal
 
 
@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> None:
     """Load the model, convert it, and write the result."""
     if args.to is None and not args.out:
         raise UsageError("say what to make: --to json, python, sql, onnx or scorecard.")
-    form = form_of(args.out or "", args.to)
+    form = resolve_form(args.out or "", args.to)
     if form == "onnx" and not args.out:
         raise UsageError("ONNX is no text: name a file for it, -o MODEL.onnx.")
     if args.test and form != "scorecard":
@@ -27,14 +27,14 @@ def run(args: argparse.Namespace) -> None:
     options = {"dialect": args.dialect, "table": args.table, "inputs": args.inputs}
     if form == "scorecard":
         options |= {"points": args.points, "X": _read_test_rows(model, args)}
-    content = exported(model, form, **options)
+    content = export_bytes(model, form, **options)
     if not args.out:
         text = content.decode()
         if sys.stdout.isatty():  # names come from files and may hold control characters
             text = "\n".join(map(for_terminal, text.split("\n")))
         sys.stdout.write(text)
         return
-    with replacing(args.out, "write") as file:
+    with atomic_writer(args.out, "write") as file:
         file.write(content)
     print_note(f"written: {args.out}")
 

@@ -33,20 +33,26 @@ from tamis.cli.output import (
     print_weights,
     rank_weights,
 )
-from tamis.data.source import SMALL_BYTES, RowSource
-from tamis.data.streams import STANDARD, STDIN
+from tamis.data.source import MAX_CACHED_BYTES, RowSource
+from tamis.data.streams import STANDARD_INPUT, STDIN
 from tamis.data.survey import Survey
 from tamis.evaluation.checks import FOUND
-from tamis.evaluation.evaluation import MOST_COLUMNS, MOST_ROWS, Evidence, as_classes, of_width
-from tamis.evaluation.summary import noted_errors
+from tamis.evaluation.evaluation import (
+    MAX_COLUMNS,
+    MAX_SAMPLE_ROWS,
+    EvaluationData,
+    fit_width,
+    match_class_dtype,
+)
+from tamis.evaluation.summary import recorded_errors
 from tamis.model_files import save
 from tamis.reporting.evaluation.report import Report
 from tamis.reporting.page.held_out_error import held_out_error
 from tamis.selection.false_discovery.estimator import FDRSelector
-from tamis.training.checkpoint import Folder
-from tamis.training.readings import MEMORY, first_reading
-from tamis.training.refusals import refuse_options
-from tamis.training.walk import train
+from tamis.training.checkpoint import CheckpointFolder
+from tamis.training.option_checks import refuse_options
+from tamis.training.trainer import train
+from tamis.training.two_pass import DEFAULT_MEMORY_MB, survey_for_model
 
 NOTHING_PREDICTS = "nothing in these .* columns predicts"  # a warning of the sieve
 
@@ -58,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     args.twice = _reads_file_twice(args)
     rows = open_source(args.train, args)
     is_local = args.checkpoint and not args.cluster
-    with Folder(args.checkpoint) if is_local else contextlib.nullcontext() as checkpoint:
+    with CheckpointFolder(args.checkpoint) if is_local else contextlib.nullcontext() as checkpoint:
         result = _train_and_write(rows, checkpoint, args)
         if checkpoint is not None:
             checkpoint.clear()
@@ -93,7 +99,7 @@ def _reads_file_twice(args: argparse.Namespace) -> bool:
     return is_batch and not args.cluster
 
 
-def _train_and_write(rows, checkpoint: Folder | None, args: argparse.Namespace) -> dict:
+def _train_and_write(rows, checkpoint: CheckpointFolder | None, args: argparse.Namespace) -> dict:
     """Train and evaluate a model, write model and page, and return the result."""
     if args.passes > 1 or args.checkpoint or args.report or args.discoveries:
         rows.keep()
@@ -116,7 +122,7 @@ def _train_and_write(rows, checkpoint: Folder | None, args: argparse.Namespace) 
                 every=args.every,
                 progress="auto",
                 stream=args.stream,
-                memory=args.memory or MEMORY,
+                memory=args.memory or DEFAULT_MEMORY_MB,
             )
     _store_hashed_names(model, rows)
     result = evaluate_fit(model, rows, args)
@@ -153,10 +159,12 @@ def _make_model(rows, args: argparse.Namespace) -> tuple[Any, Any]:
 
     survey, columns = None, bool(args.report)
     if args.twice:
-        memory = (args.memory or MEMORY) * 10**6
-        survey = first_reading(rows, make(task or "classify"), memory, task=task, columns=columns)
+        memory = (args.memory or DEFAULT_MEMORY_MB) * 10**6
+        survey = survey_for_model(
+            rows, make(task or "classify"), memory, task=task, columns=columns
+        )
     elif args.stream or columns or not can_grow(args.method, task or "classify"):
-        survey = survey_rows(rows, columns=columns, memory=0 if args.cluster else SMALL_BYTES)
+        survey = survey_rows(rows, columns=columns, memory=0 if args.cluster else MAX_CACHED_BYTES)
     task = choose_task(rows, args.task, survey)
     return make(task, grow=survey is None and not args.cluster), survey
 
@@ -182,12 +190,12 @@ def evaluate_fit(model: Any, rows: RowSource, args: argparse.Namespace) -> dict:
     if args.test:
         error, source = report.error, "on the test rows"
     errors = model_errors
-    if args.test or noted_errors(model):
+    if args.test or recorded_errors(model):
         errors = {"standard_error": report.standard_error, "baseline_error": report.baseline_error}
     weights = rank_weights(model, column_names(model), args.top)
     if args.discoveries:
         for line in weights.lines:
-            line["qvalue"], claimed = report._evidence.claim(line["column"])
+            line["qvalue"], claimed = report._evidence.find_claim(line["column"])
             is_other = claimed != line["column"]
             line["claimed with"] = column_names(model)([claimed])[0] if is_other else None
     return {
@@ -218,7 +226,7 @@ def _test_selected(model: Any, rows: RowSource, args: argparse.Namespace) -> FDR
         return None
     targets = "classes" if hasattr(model, "classes_") else "numbers"
     selector = FDRSelector(targets=targets, n_jobs=args.threads or -1)
-    return selector.fit_rows(rows, also=model.support_, memory=args.memory or MEMORY)
+    return selector.fit_rows(rows, also=model.support_, memory=args.memory or DEFAULT_MEMORY_MB)
 
 
 def make_report(
@@ -227,11 +235,11 @@ def make_report(
     """Return the report of a model: on the test rows, or else by the model's held-out error."""
     title, names = type(model).__name__, ColumnNames(column_names(model))
     if not args.test:
-        evidence = Evidence(model, names=names, discoveries=selector)
+        evidence = EvaluationData(model, names=names, discoveries=selector)
         add_training_rows(evidence, rows, args, targets=True)
         return Report(evidence, (), title)
     test = open_source([args.test], args, schema=model.reading_, target=False)
-    evidence = Evidence.streamed(model, _labeled_chunks(test), names)
+    evidence = EvaluationData.from_chunks(model, _labeled_chunks(test), names)
     evidence.discoveries = selector
     add_training_rows(evidence, rows, args)
     if evidence.y is None:
@@ -242,7 +250,7 @@ def make_report(
 
 
 def add_training_rows(
-    evidence: Evidence,
+    evidence: EvaluationData,
     rows: RowSource,
     args: argparse.Namespace,
     targets: bool = False,
@@ -253,21 +261,26 @@ def add_training_rows(
     With `targets`, for a report without test rows, they get the targets too. Rows that came on
     standard input are gone unless they were stored.
     """
-    if evidence.width > MOST_COLUMNS or (STDIN in args.train and STANDARD.kept is None):
+    if evidence.width > MAX_COLUMNS or (STDIN in args.train and STANDARD_INPUT.kept is None):
         return
     if args.cluster:  # its workers agreed on the columns, so read the files by the model's schema
         rows = open_source(args.train, args, schema=evidence.model.reading_, target=False)
     first, n_entries, n_rows = [], 0, 0
     for X, y in _labeled_chunks(rows):
-        first.append((of_width(X[: MOST_ROWS - n_rows], evidence.width), y[: MOST_ROWS - n_rows]))
+        first.append(
+            (
+                fit_width(X[: MAX_SAMPLE_ROWS - n_rows], evidence.width),
+                y[: MAX_SAMPLE_ROWS - n_rows],
+            )
+        )
         n_entries, n_rows = n_entries + first[-1][0].nnz, n_rows + first[-1][0].shape[0]
-        if n_rows >= MOST_ROWS or n_entries > max_entries:
+        if n_rows >= MAX_SAMPLE_ROWS or n_entries > max_entries:
             break
     if not first:
         return
     evidence.X_train = sp.csr_array(sp.vstack([X for X, _ in first]))
     if targets:
-        evidence.y_train = as_classes(
+        evidence.y_train = match_class_dtype(
             np.concatenate([y for _, y in first]), getattr(evidence.model, "classes_", None)
         )
 
@@ -362,7 +375,7 @@ def write_report(
     facts |= installed_versions()
     for number, text in enumerate(rows.notes):
         facts[f"note {number + 1}"] = text
-    has_evaluation = args.test or held_out_error(model) or noted_errors(model)
+    has_evaluation = args.test or held_out_error(model) or recorded_errors(model)
     write_report_page(
         args.report,
         title=f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}",

@@ -11,11 +11,11 @@ from tamis.cli.data import open_source, require_schema
 from tamis.cli.messages import print_error, print_note
 from tamis.cli.methods import UsageError
 from tamis.cli.output import label
-from tamis.data.rows import Bad
+from tamis.data.rows import SkippedLines
 from tamis.model_files import load
-from tamis.system.files import replacing
+from tamis.system.files import atomic_writer
 from tamis.system.terminal import for_line, for_terminal
-from tamis.training.judge import losses
+from tamis.training.validation import prediction_losses
 
 
 def run(args: argparse.Namespace) -> None:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
             lines = _format_predictions(model, chunk.X, args.proba, format_class)
             write(_insert_blanks(lines, chunk.skipped) if args.on_bad == "blank" else lines)
             if chunk.targets is not None and not isinstance(chunk.targets, tuple):
-                row_losses = losses(model, chunk.X, chunk.targets)
+                row_losses = prediction_losses(model, chunk.X, chunk.targets)
                 loss += float(np.nansum(row_losses))
                 count += int((~np.isnan(row_losses)).sum())
         if args.on_bad == "blank":
@@ -59,7 +59,7 @@ def _output(path):
     if not path:
         yield sys.stdout.write
         return
-    with replacing(path, "write") as file:
+    with atomic_writer(path, "write") as file:
         yield lambda text: file.write(text.encode())
 
 
@@ -73,7 +73,7 @@ def _insert_blanks(lines: str, skipped: tuple[int, ...]) -> str:
     return "".join(split)
 
 
-def _print_bad_lines(bad: Bad, blank: bool) -> None:
+def _print_bad_lines(bad: SkippedLines, blank: bool) -> None:
     """Print which lines have no prediction, the first ones in full."""
     has = "an empty line" if blank else "no line (--on-bad blank writes an empty one)"
     print_note(f"{bad.count:,} bad lines were skipped; each has {has} in the output:")

@@ -9,7 +9,7 @@ from pathlib import Path
 from tamis.cli.messages import print_note
 from tamis.cli.methods import TASKS, build, has_task, parse_methods
 from tamis.data.opening import open_rows
-from tamis.training.walk import train
+from tamis.training.trainer import train
 
 FILES = {
     "few.svm": "".join(f"{k % 2} {1 + k % 7}:{k + 1} {9 + k % 5}:0.5\n" for k in range(60)),

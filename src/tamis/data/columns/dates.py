@@ -13,14 +13,14 @@ from tamis.data.columns.date_parts import DAY, date_entries, part_name
 
 MAX_CACHED_DATES = 1 << 15  # cached dates: each date of a chunk is read twice
 MIN_MONTHS_SPAN = 31 * DAY  # seconds; a shorter range gets no columns for months
-VALUES = {
+DATE_PART_VALUES = {
     "month": range(1, 13),
     "weekday": range(7),
     "hour": range(24),
 }  # values of a part of a date
 # Formats of dates: the separator of their fields, and the positions of year, month and day. Two
 # formats may have the same separator.
-ORDERS = {
+DATE_FORMATS = {
     "ymd": ("-", (0, 1, 2)),
     "y/m/d": ("/", (0, 1, 2)),
     "d.m.y": (".", (2, 1, 0)),
@@ -38,7 +38,9 @@ def _pattern(sign: str, order: tuple[int, ...]) -> re.Pattern:
     return re.compile(sign.replace(".", r"\.").join(fields) + _TIME)
 
 
-PATTERNS = {date_format: (_pattern(*order), order[1]) for date_format, order in ORDERS.items()}
+PATTERNS = {
+    date_format: (_pattern(*order), order[1]) for date_format, order in DATE_FORMATS.items()
+}
 
 
 class ParsedDate(NamedTuple):
@@ -58,7 +60,7 @@ def read_date(word: str, written: str) -> ParsedDate | None:
     return None if fields is None else ParsedDate(*fields)
 
 
-def read_as(word: str, written: str) -> ParsedDate | None:
+def read_column_date(word: str, written: str) -> ParsedDate | None:
     """Return a word as a date of a column: in its format, or year first, which is unambiguous."""
     return read_date(word, written) or read_date(word, "ymd")
 
@@ -77,7 +79,7 @@ class DateEncoding(NamedTuple):
     parts: dict[str, int]
 
     @classmethod
-    def of_facts(cls, params: dict[str, Any], parts: dict[str, int]) -> "DateEncoding":
+    def from_params(cls, params: dict[str, Any], parts: dict[str, int]) -> "DateEncoding":
         """Return the encoding from the parameters of a table's column."""
         return cls(params["written"], params["first"], params["last"], parts)
 
@@ -92,15 +94,15 @@ class DateEncoding(NamedTuple):
         return self.parts.get("trend", -1)
 
     def columns(self, kind: str) -> dict[int, int]:
-        """Return the columns of the parts of a kind, by their values in `VALUES`."""
-        named = {value: part_name(kind, value) for value in VALUES[kind]}
+        """Return the columns of the parts of a kind, by their values in `DATE_PART_VALUES`."""
+        named = {value: part_name(kind, value) for value in DATE_PART_VALUES[kind]}
         return {value: self.parts[name] for value, name in named.items() if name in self.parts}
 
     def entries(self, word: str) -> list[tuple[int, float]] | None:
         """Return (column, value) pairs of a date, with column -1 for a part without one; None if no
         date.
         """
-        date = read_as(word, self.written)
+        date = read_column_date(word, self.written)
         return None if date is None else date_entries(date, self.first, self.last, self.parts)
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,15 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from tamis.data.columns.profile import NEARLY_ALL_DISTINCT, Figures, Profile
+from tamis.data.columns.profile import NEARLY_ALL_DISTINCT, ColumnSummary, Profile
 from tamis.data.columns.suspicious_columns import is_signed_number, suspicion_notes
 from tamis.data.rows import ReadError
-from tamis.data.tables.layout import DATE, IGNORED, NUMBER, TARGET, TEXT, WORDS, Column
+from tamis.data.tables.layout import CATEGORY, DATE, IGNORED, NUMBER, TARGET, TEXT, Column
 from tamis.data.tables.values import level_of
-from tamis.system.spelling import option, short
+from tamis.system.spelling import format_option, shorten_names
 
 # Roles of the kinds that a user may give.
-ROLES_BY_KIND = {"number": NUMBER, "category": WORDS, "date": DATE, "text": TEXT, "skip": IGNORED}
+ROLES_BY_KIND = {
+    "number": NUMBER,
+    "category": CATEGORY,
+    "date": DATE,
+    "text": TEXT,
+    "skip": IGNORED,
+}
 EMPTY, CONSTANT, IDENTIFIER = "empty", "constant", "identifier"
 MIN_IDENTIFIER_ROWS = 20  # rows; in smaller tables distinct words do not suggest an identifier
 MIN_TEXT_TOKENS = 3  # mean number of words of a text; identifiers have fewer
@@ -27,7 +33,7 @@ ID_PATTERN = re.compile(r"(^|.*[_ .-])(id|ids|uuid|guid|index|key|rowid|row_id)$
 CAMEL_CASE_ID_PATTERN = re.compile(r".*[a-z](Id|ID)$")
 
 
-def kind_of(summary: Figures, decimal: str = ".") -> str:
+def kind_of(summary: ColumnSummary, decimal: str = ".") -> str:
     """Return the kind of a column from its summary: a role, or the reason why it is left out."""
     filled = summary.rows - summary.gaps
     if not filled:
@@ -50,10 +56,10 @@ def kind_of(summary: Figures, decimal: str = ".") -> str:
         and summary.tokens < MIN_TEXT_TOKENS
     ):
         return IDENTIFIER
-    return WORDS
+    return CATEGORY
 
 
-def _is_row_number(summary: Figures, filled: int) -> bool:
+def _is_row_number(summary: ColumnSummary, filled: int) -> bool:
     """Return whether a column of whole numbers counts the rows."""
     if not summary.is_integer or filled < MIN_IDENTIFIER_ROWS or summary.gaps:
         return False
@@ -68,7 +74,9 @@ def is_id_name(name: str) -> bool:
     return bool(ID_PATTERN.match(name) or CAMEL_CASE_ID_PATTERN.match(name))
 
 
-def set_reading_params(column: Column, summary: Figures, rare: int | None, decimal: str) -> None:
+def set_reading_params(
+    column: Column, summary: ColumnSummary, rare: int | None, decimal: str
+) -> None:
     """Set the parameters for reading a column in its role."""
     if column.role == NUMBER and column.words:
         number_format = (
@@ -77,14 +85,16 @@ def set_reading_params(column: Column, summary: Figures, rare: int | None, decim
         column.facts["as"] = number_format
     elif column.role == DATE:
         if summary.dates is None:
-            examples = ", ".join(repr(short(word)) for word, _ in summary.top[:3])
+            examples = ", ".join(repr(shorten_names(word)) for word, _ in summary.top[:3])
             raise ReadError(
-                f"column {short(column.name)!r} was asked to be a date, but not all its words are "
+                f"column {shorten_names(column.name)!r} was asked to be a date, but not all its "
+                "words are "
                 f"dates of one format; it has {examples}. Pass "
-                f"{option('kinds', {column.name: 'category'})}, or write dates as yyyy-mm-dd."
+                f"{format_option('kinds', {column.name: 'category'})}, or write dates as "
+                "yyyy-mm-dd."
             )
         column.facts |= summary.dates.params()
-    elif column.role == WORDS:
+    elif column.role == CATEGORY:
         min_rows = (
             rare
             if rare is not None
@@ -103,7 +113,7 @@ def set_reading_params(column: Column, summary: Figures, rare: int | None, decim
         column.levels = sorted(frequent)
 
 
-def count_levels(summary: Figures) -> Counter[str]:
+def count_levels(summary: ColumnSummary) -> Counter[str]:
     """Return the number of rows of each level of a category."""
     levels: Counter[str] = Counter()
     for word, count in summary.levels.items():
@@ -111,7 +121,7 @@ def count_levels(summary: Figures) -> Counter[str]:
     return levels
 
 
-def set_standardization(column: Column, summary: Figures) -> None:
+def set_standardization(column: Column, summary: ColumnSummary) -> None:
     """Set centre and standard deviation of a numeric column; mostly zero ones are not centred."""
     std = summary.spread
     if std > 0 and std < float("inf"):
@@ -124,7 +134,7 @@ def set_standardization(column: Column, summary: Figures) -> None:
 def list_names(names: Iterable[str]) -> str:
     """Return the first names of columns as a list for a message."""
     names = list(names)
-    first_names = ", ".join(short(name) or "''" for name in names[:MAX_LISTED])
+    first_names = ", ".join(shorten_names(name) or "''" for name in names[:MAX_LISTED])
     return first_names if len(names) <= MAX_LISTED else f"{first_names}, ... ({len(names)} columns)"
 
 
@@ -136,10 +146,10 @@ def build_notes(
     if profile.undecoded:
         notes.append(
             f"words in another encoding, written with backslashes: "
-            f"{list_names(profile.undecoded)}. Pass {option('encoding', 'latin-1')}, or "
+            f"{list_names(profile.undecoded)}. Pass {format_option('encoding', 'latin-1')}, or "
             "the right one"
         )
-    word_columns = [name for name, kind in kinds.items() if kind in (WORDS, IDENTIFIER)]
+    word_columns = [name for name, kind in kinds.items() if kind in (CATEGORY, IDENTIFIER)]
     word_columns += [c.name for c in columns if c.role == TARGET]
     comma_columns = {
         name: None for name in word_columns if _looks_like_comma_numbers(profile, name)
@@ -153,7 +163,8 @@ def build_notes(
         if c.role == TEXT:
             count = len(c.facts.get("vocabulary", ()))
             notes.append(
-                f"taken as text: {short(c.name)} ({'hashed' if hashed else f'{count:,} words'})"
+                f"taken as text: {shorten_names(c.name)} "
+                f"({'hashed' if hashed else f'{count:,} words'})"
             )
     if rare_notes := [
         f"{c.name} ({_count_rare_levels(c, profile)})" for c in columns if c.facts.get("rare")
@@ -162,7 +173,7 @@ def build_notes(
     if comma_columns:
         notes.append(
             f"these look like numbers with a decimal comma: {list_names(comma_columns)}. Pass "
-            f"{option('decimal', ',')} to read them so"
+            f"{format_option('decimal', ',')} to read them so"
         )
     return [
         *notes,
@@ -180,7 +191,7 @@ def _left_out_notes(kinds: dict[str, str], profile: Profile) -> list[str]:
         other = "number" if profile.figures(names[0]).number else "category"
         notes.append(
             "left out as identifiers, since nearly every row has a value of its own: "
-            f"{list_names(names)}. Pass {option('kinds', {names[0]: other})} to keep one"
+            f"{list_names(names)}. Pass {format_option('kinds', {names[0]: other})} to keep one"
         )
     return notes
 
@@ -188,11 +199,12 @@ def _left_out_notes(kinds: dict[str, str], profile: Profile) -> list[str]:
 def _date_notes(column: Column, profile: Profile) -> list[str]:
     """Return notes about the parts of dates, and about ambiguous formats."""
     kinds_of_parts = dict.fromkeys(part.partition("=")[0] for part in column.facts["parts"])
-    notes = [f"taken as dates: {short(column.name)} ({', '.join(kinds_of_parts)})"]
+    notes = [f"taken as dates: {shorten_names(column.name)} ({', '.join(kinds_of_parts)})"]
     dates = profile.figures(column.name).dates
     if dates is not None and dates.is_order_ambiguous:
         notes.append(
-            f"{short(column.name)}: the month was taken to come first, which no date decides. "
+            f"{shorten_names(column.name)}: the month was taken to come first, which no date "
+            "decides. "
             "Write dates as yyyy-mm-dd if the day does"
         )
     return notes

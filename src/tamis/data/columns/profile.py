@@ -81,7 +81,7 @@ def update_summary(values, state, distinct_values, counts, row):
 
 
 @dataclass
-class Figures:
+class ColumnSummary:
     """Summary of a column."""
 
     name: str
@@ -245,11 +245,11 @@ class StringSummary:
     def _distinct_fraction(self) -> float:
         return len(self.counts) / max(self.n_filled, 1)
 
-    def figures(self, name: str, rows: int) -> Figures:
+    def figures(self, name: str, rows: int) -> ColumnSummary:
         """Return the summary of the column."""
         denominator = max(self.n_filled, 1)
         counted = [(len(tokenize(word)), len(word), n) for word, n in self.counts.items()]
-        summary = Figures(
+        summary = ColumnSummary(
             name,
             rows,
             self.gaps,
@@ -281,7 +281,7 @@ class Profile:
         self.strings = {name: StringSummary(decimal) for name in string_names}
         self.numeric_summary = NumericSummary(len(self.numeric))
         self.first_gaps: dict[str, str] = {}
-        self.cached_figures: dict[str, Figures] = {}
+        self.cached_figures: dict[str, ColumnSummary] = {}
         self.kinds: dict[str, str] = {}  # kinds of columns, detected or given by the user
         self.undecoded: list[str] = []  # columns with words in another encoding
 
@@ -310,24 +310,26 @@ class Profile:
             row_name = f"line {first + row - self.rows}" if by_line else f"row {row + 1}"
             self.first_gaps[name] = row_name
 
-    def figures(self, name: str) -> Figures:
+    def figures(self, name: str) -> ColumnSummary:
         """Return the summary of a column; cached until the next chunk."""
         if name not in self.cached_figures:
             self.cached_figures[name] = self._figures(name)
         return self.cached_figures[name]
 
-    def _figures(self, name: str) -> Figures:
+    def _figures(self, name: str) -> ColumnSummary:
         if name in self.strings:
             summary = self.strings[name].figures(name, self.rows)
         else:
             j = self.numeric_index[name]
             gaps = int(self.numeric_summary.state[j, N_GAPS])
-            summary = Figures(name, self.rows, gaps, number=True, **self.numeric_summary.figures(j))
+            summary = ColumnSummary(
+                name, self.rows, gaps, number=True, **self.numeric_summary.figures(j)
+            )
         summary.first_gap = self.first_gaps.get(name, "")
         return summary
 
 
-class First(NamedTuple):
+class TableHead(NamedTuple):
     """Head of a table: names of its columns, which are strings, notes, and a profile of the first
     rows.
     """

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tamis.data.columns.profile import Figures, Profile
-from tamis.data.tables.layout import NUMBER, TARGET, WORDS, Column
+from tamis.data.columns.profile import ColumnSummary, Profile
+from tamis.data.tables.layout import CATEGORY, NUMBER, TARGET, Column
 from tamis.data.tables.values import level_of
-from tamis.system.spelling import option, short
+from tamis.system.spelling import format_option, shorten_names
 
 MAX_INSPECTED_WORDS = 20_000  # different words of a column
 MIN_NUMBERS = 10  # different numbers in a column that is meant as numbers
@@ -35,7 +35,7 @@ def suspicion_notes(
     names = [c.name for c in string_columns if c.name in kinds and c.role != NUMBER]
     summaries = {name: profile.figures(name) for name in names}
     signed = [
-        f"{short(name)} ({_example(summary.levels)})"
+        f"{shorten_names(name)} ({_example(summary.levels)})"
         for name, summary in summaries.items()
         if is_signed_number(summary)
     ]
@@ -45,7 +45,7 @@ def suspicion_notes(
             f"{_list_first(signed)}. Write them plainly, as 1234.5"
         )
     mixed = [
-        f"{short(name)} ({odd_text})"
+        f"{shorten_names(name)} ({odd_text})"
         for name, summary in summaries.items()
         if (odd_text := odd_words(summary))
     ]
@@ -55,9 +55,9 @@ def suspicion_notes(
             "Leave a field empty where it is a gap"
         )
     large = [
-        f"{short(c.name)} ({len(c.levels):,})"
+        f"{shorten_names(c.name)} ({len(c.levels):,})"
         for c in string_columns
-        if c.role == WORDS
+        if c.role == CATEGORY
         and len(c.levels) > MAX_LEVELS
         and profile.rows < MIN_ROWS_PER_LEVEL * len(c.levels)
     ]
@@ -65,11 +65,13 @@ def suspicion_notes(
         name = large[0].rpartition(" (")[0]
         yield (
             f"categories of very many words, with few rows each: {_list_first(large)}. Pass "
-            f"{option('kinds', {name: 'skip'})} to leave one out, "
-            f"{option('kinds', {name: 'text'})} to read its words one by one"
+            f"{format_option('kinds', {name: 'skip'})} to leave one out, "
+            f"{format_option('kinds', {name: 'text'})} to read its words one by one"
         )
-    compared = [c for c in string_columns if c.role in (WORDS, TARGET)]
-    similar = [f"{short(c.name)} ({pair})" for c in compared if (pair := similar_pair(c, profile))]
+    compared = [c for c in string_columns if c.role in (CATEGORY, TARGET)]
+    similar = [
+        f"{shorten_names(c.name)} ({pair})" for c in compared if (pair := similar_pair(c, profile))
+    ]
     if similar:
         yield (
             "words that differ only in blanks or capitals are different levels: "
@@ -77,7 +79,7 @@ def suspicion_notes(
         )
 
 
-def is_signed_number(summary: Figures) -> bool:
+def is_signed_number(summary: ColumnSummary) -> bool:
     """Return whether all words are numbers, and some have signs or commas at the thousands."""
     values = sorted(summary.levels)[:MAX_INSPECTED_WORDS]
     if len(values) < MIN_NUMBERS or not all(SIGNED_NUMBER.fullmatch(value) for value in values):
@@ -88,7 +90,7 @@ def is_signed_number(summary: Figures) -> bool:
 MIN_NUMBER_FRACTION = 0.8  # of the rows of a column that is meant as numbers
 
 
-def odd_words(summary: Figures) -> str:
+def odd_words(summary: ColumnSummary) -> str:
     """Return the words in a column that is otherwise numeric, or an empty text."""
     words = sorted(summary.levels.items())[:MAX_INSPECTED_WORDS]
     odd_counts = {word: count for word, count in words if not PLAIN_NUMBER.fullmatch(word)}
@@ -114,7 +116,7 @@ def similar_pair(column: Column, profile: Profile) -> str:
     if len(words) > MAX_COMPARED_WORDS:
         return ""
     first_spelling: dict[str, str] = {}
-    for word in sorted(map(level_of, words) if column.role == WORDS else words):
+    for word in sorted(map(level_of, words) if column.role == CATEGORY else words):
         other = first_spelling.setdefault(" ".join(word.split()).casefold(), word)
         if other != word:
             return f"{other[:20]!r} and {word[:20]!r}"
@@ -133,7 +135,7 @@ def spread_note(columns: list[Column], profile: Profile) -> str:
         return ""
     typical = float(np.median(sorted(stds.values())[: len(stds) - 1]))
     large = [
-        f"{short(name)} ({std:.2g})"
+        f"{shorten_names(name)} ({std:.2g})"
         for name, std in stds.items()
         if std > LARGE_SPREAD_RATIO * typical
     ]
@@ -142,7 +144,7 @@ def spread_note(columns: list[Column], profile: Profile) -> str:
     return (
         f"columns with a spread over {LARGE_SPREAD_RATIO:,.0f} times the usual {typical:.2g}: "
         f"{_list_first(large)}. In methods other than the sieve they dominate; pass "
-        f"{option('units', 'spread')}"
+        f"{format_option('units', 'spread')}"
     )
 
 

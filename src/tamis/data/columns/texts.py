@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-TOKEN = re.compile(r"\w\w+")
+TOKEN_PATTERN = re.compile(r"\w\w+")
 MIN_WORD_ROWS = 2  # a word of one row says nothing about other rows
 MAX_VOCABULARY = 50_000  # words of a vocabulary, those in the most rows
 MAX_COUNTED = 1 << 21  # words counted at a time; beyond, words of one row are dropped
@@ -15,7 +15,7 @@ MAX_COUNTED = 1 << 21  # words counted at a time; beyond, words of one row are d
 
 def tokenize(text: str, ngrams: int = 1) -> list[str]:
     """Return the words of a text in lower case, and sequences of up to `ngrams` of them."""
-    words = TOKEN.findall(text.lower())
+    words = TOKEN_PATTERN.findall(text.lower())
     tokens = list(words)
     for size in range(2, ngrams + 1):
         tokens += [" ".join(words[k : k + size]) for k in range(len(words) - size + 1)]

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from tamis.base.estimators.estimator import Transformer
-from tamis.base.fast_checks import dense, refuse_collection, validate_data
-from tamis.base.parameters import at_least, estimator, one_of, parameter
+from tamis.base.fast_checks import refuse_dask_collection, to_dense, validate_data
+from tamis.base.parameters import at_least, estimator, one_of_strings, parameter
 from tamis.data.options import Options, check_kinds
 from tamis.data.tables import frames
 from tamis.data.tables.layout import Layout
-from tamis.system.schema import plain
+from tamis.system.schema import plain_data
 from tamis.system.threads import locked
 
 
@@ -65,12 +65,12 @@ class Table(Transformer):
     )
     missing: Literal["error", "zero", "indicator"] = parameter(
         "error",
-        [one_of("error", "zero", "indicator")],
+        [one_of_strings("error", "zero", "indicator")],
         "Meaning of a gap: an error, a zero, or a zero and a one in a column ``name=missing``.",
     )
     units: Literal["none", "spread"] = parameter(
         "spread",
-        [one_of("none", "spread")],
+        [one_of_strings("none", "spread")],
         "Whether numbers are divided by the standard deviation of their column, and centred if "
         "less than half of them are zero.",
     )
@@ -85,7 +85,11 @@ class Table(Transformer):
         [at_least(1), None],
         'Levels in fewer rows share one called "rare". None: 5 in tables of 100 rows or more.',
     )
-    _contents: ClassVar[dict] = {"layout_": plain(), "kinds_": plain(), "notes_": plain()}
+    _contents: ClassVar[dict] = {
+        "layout_": plain_data(),
+        "kinds_": plain_data(),
+        "notes_": plain_data(),
+    }
     _attributes: ClassVar[str] = """\
         kinds_ : dict
             Kind of each column, detected or given.
@@ -202,7 +206,7 @@ class Table(Transformer):
 
     def _checked_table(self, X, *, reset: bool) -> Any:
         """Return the table after scikit-learn's checks of names and width."""
-        refuse_collection(type(self).__name__, X)
+        refuse_dask_collection(type(self).__name__, X)
         if not frames.is_frame(X):
             options: dict[str, Any] = {"reset": reset, "dtype": None, "accept_sparse": "csr"}
             finite = "allow-nan" if self.missing != "error" else True
@@ -210,7 +214,7 @@ class Table(Transformer):
                 validated = validate_data(self, X, **options, ensure_all_finite=False)
                 if validated.dtype.kind in "fc":
                     validate_data(self, X, **options, ensure_all_finite=finite)
-            return dense(validated, "X")
+            return to_dense(validated, "X")
         names = list(frames.columns_of(X))
         if reset:
             self.n_features_in_ = len(names)

@@ -20,7 +20,7 @@ from tamis.data.rows import (
     nonfinite_rows,
 )
 from tamis.data.streams import display_name
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 CHUNK_ENTRIES = 1 << 20  # entries of a chunk, unless a single row has more
 LABEL_BYTES = 1 << 26  # targets of a chunk, which may be a matrix
@@ -168,7 +168,7 @@ class ArraysReader:
             raise ReadError(
                 f"{name}, row {rows_read + 1}: it has {n_entries:,} entries, more than the "
                 f"{max_entries:,} of the longest row. Pass "
-                f"{option('max_line_bytes', ENTRY_BYTES * n_entries)} if it shall be read."
+                f"{format_option('max_line_bytes', ENTRY_BYTES * n_entries)} if it shall be read."
             )
 
     def _rows(self, values, columns, ends, labels, shape, name, position, rows_read) -> Rows:

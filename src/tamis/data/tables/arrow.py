@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.data.columns.profile import First, Profile
+from tamis.data.columns.profile import Profile, TableHead
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import Options
 from tamis.data.rows import Position, PositionError, ReadError, ReaderState, Rows, convert_errors
@@ -19,20 +19,20 @@ from tamis.data.streams import display_name
 from tamis.data.tables.chunks import drop_rows, encode_chunk, gap_message
 from tamis.data.tables.frames import Field
 from tamis.data.tables.layout import (
+    CATEGORY,
     FEATURES,
     IGNORED,
     NUMBER,
     TARGET,
     TEXT,
     WEIGHT,
-    WORDS,
     Column,
     Layout,
     StringColumn,
     TableChunk,
 )
 from tamis.data.tables.values import is_gap, seconds_of, word_of
-from tamis.system.spelling import option, short
+from tamis.system.spelling import format_option, shorten_names
 
 MISSING_TIME = -(1 << 63)  # NumPy's missing time, as a number
 HEAD_ROWS = 200  # rows whose profile `look` returns
@@ -54,7 +54,7 @@ def _reading_errors(name: str, options: Options, row: int = 0):
     where = f", after row {row}" if row else ""
     return convert_errors(
         f"{display_name(name)}{where}: it cannot be read as {options.format}",
-        f"Copy it again, or pass {option('format', ...)}",
+        f"Copy it again, or pass {format_option('format', ...)}",
     )
 
 
@@ -108,7 +108,7 @@ def _is_number(kind) -> bool:
 OpenFiles = dict[str, Generator[Any]]  # batches, by name
 
 
-def look(name: str, options: Options, open_files: OpenFiles | None = None) -> First:
+def look(name: str, options: Options, open_files: OpenFiles | None = None) -> TableHead:
     """Return names and types of the columns, and a profile of the first rows.
 
     The file stays open at its first batch if `open_files` is given.
@@ -133,18 +133,18 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
         if nested and field.name not in skipped:
             raise ReadError(
                 f"{display_name(name)}: column {field.name!r} is of type {field.type}, which is "
-                f"no number and no word. Pass {option('ignore', [field.name])}."
+                f"no number and no word. Pass {format_option('ignore', [field.name])}."
             )
     is_string = [not _is_number(field.type) or types.is_boolean(field.type) for field in schema]
     columns = [
-        Column(field.name, WORDS if flag else NUMBER, flag)
+        Column(field.name, CATEGORY if flag else NUMBER, flag)
         for field, flag in zip(schema, is_string, strict=True)
         if field.name not in skipped
     ]
     profile = _empty_profile(columns, options)
     with _reading_errors(name, options):
         profile.add(batch_chunk(batch.slice(0, HEAD_ROWS), columns, display_name(name)), 1, False)
-    return First(list(schema.names), is_string, [], profile)
+    return TableHead(list(schema.names), is_string, [], profile)
 
 
 def _prepend(batch: Any, remaining: Generator[Any]) -> Generator[Any]:
@@ -267,8 +267,9 @@ def batch_chunk(batch, columns: list[Column], name: str, gaps: tuple[str, ...] =
         if c.name not in indices:
             if c.role in FEATURES:
                 raise ReadError(
-                    f"{name}: column {short(c.name)!r} is missing; the model needs it. The file "
-                    f"has {', '.join(short(batch.schema.names[:10]))}."
+                    f"{name}: column {shorten_names(c.name)!r} is missing; the model needs it. "
+                    "The file "
+                    f"has {', '.join(shorten_names(batch.schema.names[:10]))}."
                 )
             continue
         array = batch.column(indices[c.name])
@@ -319,7 +320,7 @@ class ArrowReader:
 
     def words(self, name: str) -> Iterator[dict[str, StringColumn]]:
         """Yield the string columns of each chunk."""
-        string_names = [c.name for c in self.layout.columns if c.role in (WORDS, TEXT)]
+        string_names = [c.name for c in self.layout.columns if c.role in (CATEGORY, TEXT)]
         for batch in batches(name, self.options):
             with _reading_errors(name, self.options):
                 strings = {column: _string_column(batch.column(column)) for column in string_names}
@@ -336,11 +337,12 @@ class ArrowReader:
         for k, column in enumerate(chunk.numeric_names):
             values = chunk.numbers[:, k]
             gap_rows[column] = np.isnan(values)
-            rule = f"in column {short(column)!r} is not finite; all numbers must be. Replace it."
+            rule = f"in column {shorten_names(column)!r} is not finite. Replace it."
             self._refuse(np.isinf(values), is_bad, name, start, rule, values)
             if roles[column] == WEIGHT:
                 rule = (
-                    f"in column {short(column)!r} is negative; weights must be 0 or more. Mend "
+                    f"in column {shorten_names(column)!r} is negative; weights must be 0 or "
+                    "more. Mend "
                     "it, or leave the row out."
                 )
                 self._refuse(values < 0, is_bad, name, start, rule, values)

@@ -7,27 +7,27 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tamis.data.columns.profile import First, Profile
+from tamis.data.columns.profile import Profile, TableHead
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import CHUNK_BYTES, Options
 from tamis.data.rows import Position, ReadError, ReaderState, Rows, location, quote_word
 from tamis.data.tables import csv_scan as scan
 from tamis.data.tables.chunks import encode_chunk, gap_message
 from tamis.data.tables.layout import (
+    CATEGORY,
     FEATURES,
     IGNORED,
     NUMBER,
     TEXT,
     WEIGHT,
-    WORDS,
     Column,
     Layout,
     StringColumn,
     TableChunk,
 )
-from tamis.data.tables.values import GAPS
+from tamis.data.tables.values import GAP_WORDS
 from tamis.data.text.window import NUL_MESSAGE, Window
-from tamis.system.spelling import option, short
+from tamis.system.spelling import format_option, shorten_names
 
 HEAD_ROWS = 200  # rows that decide whether a column is numeric
 _MESSAGES = {
@@ -146,8 +146,9 @@ class RecordReader:
         for c in self.columns:
             if c.name not in header_names and c.role in FEATURES:
                 raise ReadError(
-                    f"{file.window.name}, line 1: column {short(c.name)!r} is missing; the model "
-                    f"needs it. The header has {', '.join(short(header[:10]))}."
+                    f"{file.window.name}, line 1: column {shorten_names(c.name)!r} is missing; "
+                    "the model "
+                    f"needs it. The header has {', '.join(shorten_names(header[:10]))}."
                 )
         self.numeric: list[str] = []
         self.string_names: list[str] = []
@@ -253,8 +254,10 @@ class RecordReader:
             message = gap_message(name, role, self.options)
         else:
             width = len(self.header)
-            fields = {"word": word, "name": short(name), "column": column, "width": width}
-            message = _MESSAGES[reason].format(**fields, categorical=option("categorical", [name]))
+            fields = {"word": word, "name": shorten_names(name), "column": column, "width": width}
+            message = _MESSAGES[reason].format(
+                **fields, categorical=format_option("categorical", [name])
+            )
         self.state.refuse(f"{message_start}: {message}")
 
     def _not_numbers(self, window: Window, pos: int) -> Iterator[str]:
@@ -266,7 +269,7 @@ class RecordReader:
         except csv.Error:
             return
         for name, kind, word in zip(self.header, self.field_kinds.tolist(), fields, strict=False):
-            if kind == scan.NUMBER and not (_is_number(word) or word.strip().lower() in GAPS):
+            if kind == scan.NUMBER and not (_is_number(word) or word.strip().lower() in GAP_WORDS):
                 yield name
 
     def _table_chunk(self, window: Window, count: int) -> TableChunk:
@@ -340,24 +343,27 @@ def read_header(window: Window, options: Options) -> tuple[list[str], str]:
         fields = next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise ReadError(
-            f"{window.name}, line 1: the header {short(line)!r} cannot be read ({error}). Check "
+            f"{window.name}, line 1: the header {shorten_names(line)!r} cannot be read "
+            f"({error}). Check "
             "its quotes, and that it is one line."
         ) from None
     names = [name.strip() for name in fields]
     if len(names) == 1 and not options.drop:  # a model with one column needs no target
         raise ReadError(
-            f"{window.name}, line 1: one column only, {short(names[0])!r}. Pass "
-            f"{option('delimiter', ...)} if another character separates the fields."
+            f"{window.name}, line 1: one column only, {shorten_names(names[0])!r}. Pass "
+            f"{format_option('delimiter', ...)} if another character separates the fields."
         )
     if all(_is_number(name) for name in names):
         raise ReadError(
-            f"{window.name}, line 1: the header holds numbers alone, {short(line)!r}. Put a line "
+            f"{window.name}, line 1: the header holds numbers alone, {shorten_names(line)!r}. "
+            "Put a line "
             "with the columns' names first."
         )
     if len(set(names)) < len(names):
         repeated = Counter(names).most_common(1)[0][0]
         raise ReadError(
-            f"{window.name}, line 1: two columns are named {short(repeated)!r}. Names must differ; "
+            f"{window.name}, line 1: two columns are named {shorten_names(repeated)!r}. Names "
+            "must differ; "
             "rename one."
         )
     window.advance(stop, 1)
@@ -372,7 +378,7 @@ def _is_number(word: str) -> bool:
     return "_" not in word
 
 
-def look(name: str, options: Options, open_files: OpenFiles | None = None) -> First:
+def look(name: str, options: Options, open_files: OpenFiles | None = None) -> TableHead:
     """Return names and types of the columns from the first rows.
 
     The file stays open at its first record if `open_files` is given.
@@ -381,7 +387,7 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
     names, window = file.names, file.window
     try:
         reader = RecordReader(
-            options, ReaderState(skip=True), [Column(column, WORDS, True) for column in names]
+            options, ReaderState(skip=True), [Column(column, CATEGORY, True) for column in names]
         )
         reader.assign_columns(file)
         reader._allocate(1)
@@ -420,7 +426,7 @@ def look(name: str, options: Options, open_files: OpenFiles | None = None) -> Fi
     notes = []
     if not options.delimiter and file.delimiter != ",":
         notes.append(f"fields are separated by {file.delimiter!r}")
-    return First(names, is_string, notes, profile)
+    return TableHead(names, is_string, notes, profile)
 
 
 # Lines with a word in a numeric column that are searched for words in all numeric columns. The scan
@@ -464,7 +470,7 @@ def read_profile(
         if not string_columns or options.on_bad == "skip":
             return profile
         for c in string_columns:
-            c.role, c.words = WORDS, True
+            c.role, c.words = CATEGORY, True
 
 
 def read_texts(

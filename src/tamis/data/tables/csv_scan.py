@@ -12,8 +12,8 @@ from tamis.data.text.numbers import (
     read_number,
     set_row,
 )
-from tamis.data.text.words import MISSING_HASH, QUOTE, SEED, hash_span
-from tamis.numerics.numba import compiled, inlined
+from tamis.data.text.words import HASH_SEED, MISSING_HASH, QUOTE, hash_span
+from tamis.numerics.numba import compiled, force_inlined
 
 # Reasons why a scan ends; FULL: no space for more numbers that Python must parse. From
 # TOO_MANY_FIELDS on they are errors of a record.
@@ -35,13 +35,13 @@ SPACE, TAB, RETURN, END = (np.uint8(ord(c)) for c in " \t\r\n")
 TWO = np.uint64(2)
 
 
-@inlined
+@force_inlined
 def lower(byte):
     """Return a letter in lower case."""
     return byte | np.uint8(32) if 65 <= byte <= 90 else byte
 
 
-@inlined
+@force_inlined
 def means_missing(text, start, end):
     """Return whether a field is empty, NA, N/A, NaN, null or None, in any case."""
     size = end - start
@@ -60,7 +60,7 @@ def means_missing(text, start, end):
     )
 
 
-@inlined
+@force_inlined
 def find_field(text, pos, stop, delimiter):
     """Find the field at `pos`: (start, end, position after, doubled quotes, newlines, reason)."""
     has_doubled_quotes, n_newlines = False, 0
@@ -98,7 +98,7 @@ def find_field(text, pos, stop, delimiter):
     )
 
 
-@inlined
+@force_inlined
 def read_plain(text, pos):
     """Read a number between blanks: (end with blanks, value, state, start, end)."""
     while text[pos] == SPACE:
@@ -111,7 +111,7 @@ def read_plain(text, pos):
     return pos, value, state, first, last
 
 
-@inlined
+@force_inlined
 def ends_field(text, pos, delimiter):
     """Return whether a field ends at `pos`."""
     return (
@@ -121,7 +121,7 @@ def ends_field(text, pos, delimiter):
     )
 
 
-@inlined
+@force_inlined
 def read_value(text, pos, stop, delimiter, strict):
     """Read a field as a number: (end of the field, value, state, start, end, newlines, reason)."""
     number_end, value, state, number_start, number_stop = read_plain(text, pos)
@@ -157,7 +157,7 @@ def read_value(text, pos, stop, delimiter, strict):
     return pos, value, state, number_start, number_stop, n_newlines, reason
 
 
-@inlined
+@force_inlined
 def read_record(
     text,
     pos,
@@ -201,7 +201,7 @@ def read_record(
                 word_hash = (
                     MISSING_HASH
                     if is_missing
-                    else hash_span(text, field_start, field_end, SEED, has_doubled_quotes)
+                    else hash_span(text, field_start, field_end, HASH_SEED, has_doubled_quotes)
                 )
                 hashes[row, slot], starts[row, slot] = word_hash, field_start
                 lengths[row, slot] = (

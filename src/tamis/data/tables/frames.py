@@ -7,18 +7,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.validation import warn_user
-from tamis.data.columns.making import LayoutBuilder, roles_from_options
+from tamis.data.columns.layout_builder import LayoutBuilder, roles_from_options
 from tamis.data.columns.profile import Profile
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import Options
 from tamis.data.rows import ReadError
-from tamis.data.tables.chunks import wrong_words
+from tamis.data.tables.chunks import invalid_strings
 from tamis.data.tables.layout import (
+    CATEGORY,
     DATE,
     IGNORED,
     NUMBER,
     TEXT,
-    WORDS,
     Column,
     Layout,
     StringColumn,
@@ -33,7 +33,7 @@ from tamis.data.tables.values import (
     seconds_of,
     word_of,
 )
-from tamis.system.spelling import short
+from tamis.system.spelling import shorten_names
 
 
 def is_frame(X: Any) -> bool:
@@ -77,8 +77,9 @@ def _by_name(columns: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
         word = str(name)
         if word in by_name:
             raise ReadError(
-                f"two columns have the same name as a word: {short(first_names[word])!r} and "
-                f"{short(name)!r}. Rename one."
+                f"two columns have the same name as a word: {shorten_names(first_names[word])!r} "
+                "and "
+                f"{shorten_names(name)!r}. Rename one."
             )
         by_name[word], first_names[word] = values, name
     return by_name
@@ -121,7 +122,8 @@ class Field:
     def _refuse_values(self, why: str) -> NoReturn:
         """Refuse a column whose rows are not single values."""
         raise ReadError(
-            f"column {short(self.name)!r} {why}, where a column has one number or word a row. Give "
+            f"column {shorten_names(self.name)!r} {why}, where a column has one number or word a "
+            "row. Give "
             "each part a column of its own, or leave the column out."
         )
 
@@ -133,7 +135,8 @@ class Field:
         if None in parsed:
             word = self.values[parsed.index(None)]
             raise ReadError(
-                f"{short(str(word))!r} in column {short(self.name)!r} is no number. Pass a column "
+                f"{shorten_names(str(word))!r} in column {shorten_names(self.name)!r} is no "
+                "number. Pass a column "
                 "of numbers, as the model was trained on."
             )
         return np.array(parsed, dtype=float)
@@ -173,7 +176,7 @@ def _to_list(values: Any) -> list:
     return list(values)
 
 
-def part_of(fields: dict[str, Field], columns: list[Column]) -> TableChunk:
+def frame_chunk(fields: dict[str, Field], columns: list[Column]) -> TableChunk:
     """Return the fields of a frame as a table chunk."""
     lengths = {name: len(field) for name, field in fields.items()}
     if len(set(lengths.values())) > 1:
@@ -200,10 +203,10 @@ def build_frame_layout(X: Any, options: Options) -> LayoutBuilder:
     columns = []
     for name in columns_by_name:
         is_string = name in fields and fields[name].numbers is None
-        role = user_roles.get(name, WORDS if is_string else NUMBER)
-        columns.append(Column(name, role, is_string or role in (WORDS, DATE, TEXT)))
+        role = user_roles.get(name, CATEGORY if is_string else NUMBER)
+        columns.append(Column(name, role, is_string or role in (CATEGORY, DATE, TEXT)))
     builder = LayoutBuilder(columns, user_roles, options, "the frame")
-    chunk = part_of(fields, columns)
+    chunk = frame_chunk(fields, columns)
     read_columns = [c for c in columns if c.role != IGNORED]
     numeric, string_names = (
         [c.name for c in read_columns if c.words == is_string] for is_string in (False, True)
@@ -227,17 +230,18 @@ def encode_frame(X: Any, layout: Layout, gaps: tuple[str, ...] = ()) -> sp.csr_a
     for c in layout.features:
         if c.name not in columns_by_name:
             raise ReadError(
-                f"column {short(c.name)!r} is missing; the model needs it. The frame has "
-                f"{', '.join(short(list(columns_by_name)[:10])) or 'no columns'}."
+                f"column {shorten_names(c.name)!r} is missing; the model needs it. The frame has "
+                f"{', '.join(shorten_names(list(columns_by_name)[:10])) or 'no columns'}."
             )
     fields = {c.name: Field(c.name, columns_by_name[c.name], gaps) for c in layout.features}
-    chunk = part_of(fields, layout.features)
-    for _, message in wrong_words(chunk, layout):
+    chunk = frame_chunk(fields, layout.features)
+    for _, message in invalid_strings(chunk, layout):
         raise ReadError(f"the frame: {message}")
     if np.isinf(chunk.numbers).any():
         name = chunk.numeric_names[int(np.argmax(np.isinf(chunk.numbers).any(axis=0)))]
         raise ReadError(
-            f"the frame: a number in column {short(name)!r} is infinite (inf); all must be finite. "
+            f"the frame: a number in column {shorten_names(name)!r} is infinite (inf); all must "
+            "be finite. "
             "Replace it."
         )
     if layout.missing == "error":
@@ -255,7 +259,7 @@ def _refuse_gaps(chunk: TableChunk, layout: Layout) -> None:
     }
     text_names = {c.name for c in layout.features if c.role == TEXT}
     gaps |= {n: int((w.codes < 0).sum()) for n, w in chunk.strings.items() if n not in text_names}
-    listed = [f"{short(name)} ({count} rows)" for name, count in gaps.items() if count]
+    listed = [f"{shorten_names(name)} ({count} rows)" for name, count in gaps.items() if count]
     if listed:
         raise ReadError(
             f"the frame has gaps (NaN or nothing) in {', '.join(listed[:10])}, and was fitted "

@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.estimators.column_names import listed_names
+from tamis.base.estimators.column_names import encoded_column_names
 from tamis.data.columns import texts
-from tamis.data.columns.dates import VALUES, DateEncoding
+from tamis.data.columns.dates import DATE_PART_VALUES, DateEncoding
 from tamis.data.tables.values import TRUTH_VALUES, comma_number, level_of, spellings_of
-from tamis.data.text.words import SEED, hash_of, pack_rows
-from tamis.system.spelling import short
+from tamis.data.text.words import HASH_SEED, hash_of, pack_rows
+from tamis.system.spelling import shorten_names
 
-NUMBER, WORDS, DATE, TEXT = "number", "words", "date", "text"
+NUMBER, CATEGORY, DATE, TEXT = "number", "words", "date", "text"
 TARGET, WEIGHT, IGNORED = "target", "weight", "ignored"
-FEATURES = (NUMBER, WORDS, DATE, TEXT)
+FEATURES = (NUMBER, CATEGORY, DATE, TEXT)
 MAX_LEVELS = 1_000_000
 
 
@@ -34,7 +34,7 @@ class Column:
 
     def listed(self) -> list[str]:
         """Return the names of its columns of X."""
-        return listed_names(self.name, self.role, self.levels, self.facts)
+        return encoded_column_names(self.name, self.role, self.levels, self.facts)
 
     def number_of(self, word: str) -> float | None:
         """Return a word as a number in the format of this column; None if it is no number."""
@@ -82,24 +82,24 @@ class Layout:
     def __post_init__(self):
         self.features = [c for c in self.columns if c.role in FEATURES]
         self.places, self.sizes, self.level_indices, offset = {}, {}, {}, 0
-        has_hashed = any(c.role in (WORDS, TEXT) for c in self.features) and self.hash_bits
-        self.seeds = {c.name: hash_of(c.name) for c in self.features if c.role in (WORDS, TEXT)}
+        has_hashed = any(c.role in (CATEGORY, TEXT) for c in self.features) and self.hash_bits
+        self.seeds = {c.name: hash_of(c.name) for c in self.features if c.role in (CATEGORY, TEXT)}
         for c in self.features:
             entries = {
-                WORDS: c.levels,
+                CATEGORY: c.levels,
                 DATE: c.facts.get("parts", ()),
                 TEXT: c.facts.get("vocabulary", ()),
                 NUMBER: (),
             }[c.role]
-            if c.role == WORDS:
+            if c.role == CATEGORY:
                 self.level_indices[c.name] = spellings_of(entries)
             elif c.role != NUMBER:
                 self.level_indices[c.name] = {word: k for k, word in enumerate(entries)}
-            has_rare = c.role == WORDS and bool(c.facts.get("rare"))
+            has_rare = c.role == CATEGORY and bool(c.facts.get("rare"))
             self.places[c.name] = offset
             self.sizes[c.name] = 1 if c.role == NUMBER else len(entries) + has_rare
             offset += self.sizes[c.name] + self._has_gap_column(c)
-        self.buckets = offset  # first column of hashed words
+        self.first_bucket = offset  # first column of hashed words
         self.width = offset + (1 << self.hash_bits if has_hashed else 0)
         self.has_scaled = any("spread" in c.facts for c in self.features)
         self._numeric_cache: tuple[Any, ...] = (None,)
@@ -114,7 +114,7 @@ class Layout:
         for c in self.features:
             feature_names += c.listed()
             feature_names += [f"{c.name}=missing"] if self._has_gap_column(c) else []
-        return feature_names + [f"bucket {k}" for k in range(self.width - self.buckets)]
+        return feature_names + [f"bucket {k}" for k in range(self.width - self.first_bucket)]
 
     def sources(self) -> list[str]:
         """Return the table's column of each column of X before the buckets."""
@@ -193,19 +193,19 @@ class Layout:
             numbers = np.array([*(np.nan if v is None else v for v in parsed), np.nan])
             numbers = (numbers - column.facts.get("centre", 0.0)) / column.facts.get("spread", 1.0)
             return numbers[codes][:, None], np.array([[self.places[column.name]]])
-        places = [self.place_of(column, word) for word in vocabulary]
+        places = [self.column_index(column, word) for word in vocabulary]
         values = np.where(codes < 0, np.nan, 1.0)
         return values[:, None], np.append(np.array(places, np.int64), -1)[codes][:, None]
 
-    def place_of(self, column: Column, word: str) -> int:
+    def column_index(self, column: Column, word: str) -> int:
         """Return the column of X of a word, or of a token of a text; -1 if it has none."""
         if self.hash_bits:
-            word = level_of(word) if column.role == WORDS else word
-            return self.buckets + self.bucket(column.name, word)
+            word = level_of(word) if column.role == CATEGORY else word
+            return self.first_bucket + self.bucket(column.name, word)
         indices = self.level_indices[column.name]
         if word in indices:
             return self.places[column.name] + indices[word]
-        if column.role == WORDS and column.facts.get("rare"):
+        if column.role == CATEGORY and column.facts.get("rare"):
             return self.places[column.name] + len(column.levels)
         return -1
 
@@ -214,7 +214,7 @@ class Layout:
         rows.
         """
         for c in self.features:
-            if c.role != WORDS or self.hash_bits:
+            if c.role != CATEGORY or self.hash_bits:
                 continue
             codes, vocabulary = chunk.strings[c.name]
             is_unseen = [word not in self.level_indices[c.name] for word in vocabulary]
@@ -229,7 +229,7 @@ class Layout:
             unseen, rows = counts.get(c.name, (0, 0))
             rare = float(c.facts.get("rare") or 0.0)  # fraction of such rows in training
             if unseen > (0.5 + 0.5 * rare) * rows:
-                listed.append(f"{short(c.name)!r} ({unseen:,} of {rows:,} rows)")
+                listed.append(f"{shorten_names(c.name)!r} ({unseen:,} of {rows:,} rows)")
         if not listed:
             return ""
         more = f" and {len(listed) - 5} more columns" if len(listed) > 5 else ""
@@ -241,7 +241,7 @@ class Layout:
     def _encode_dates(self, column: Column, codes, vocabulary):
         """Return values and columns of X of the parts of dates."""
         encoding, offset = self.date_encoding(column), self.places[column.name]
-        gap_entries = [(offset, np.nan), *((-1, 0.0) for _ in VALUES)]
+        gap_entries = [(offset, np.nan), *((-1, 0.0) for _ in DATE_PART_VALUES)]
         encoded_words = [encoding.entries(word) or gap_entries for word in vocabulary]
         encoded = np.array([*encoded_words, gap_entries])[codes]
         return encoded[..., 1], encoded[..., 0].astype(np.int64)
@@ -249,14 +249,16 @@ class Layout:
     def date_encoding(self, column: Column) -> DateEncoding:
         """Return the encoding of a column of dates."""
         parts, offset = self.level_indices[column.name], self.places[column.name]
-        return DateEncoding.of_facts(column.facts, {part: offset + k for part, k in parts.items()})
+        return DateEncoding.from_params(
+            column.facts, {part: offset + k for part, k in parts.items()}
+        )
 
     def _encode_text(self, column: Column, codes, vocabulary) -> sp.csr_array:
         """Return the TF-IDF values of texts as CSR."""
         params, offset = column.facts, 0 if self.hash_bits else self.places[column.name]
 
         def relative_index(token: str) -> int:
-            index = self.place_of(column, token)
+            index = self.column_index(column, token)
             return index if index < 0 else index - offset
 
         encoded_texts = texts.tfidf_rows(
@@ -286,19 +288,19 @@ class Layout:
 
     def bucket(self, name: str, word: str) -> int:
         """Return the bucket of a word of a column."""
-        return hash_of(word, SEED ^ np.uint64(self.seeds[name])) & ((1 << self.hash_bits) - 1)
+        return hash_of(word, HASH_SEED ^ np.uint64(self.seeds[name])) & ((1 << self.hash_bits) - 1)
 
     def hashed_names(self, strings: dict[str, StringColumn]):
         """Yield (column of X, name) of all words that are hashed."""
         for c in self.features:
-            if c.role not in (WORDS, TEXT):
+            if c.role not in (CATEGORY, TEXT):
                 continue
             for word in strings[c.name].vocabulary:
-                if c.role == WORDS:
-                    yield self.place_of(c, word), f"{c.name}={level_of(word)}"
+                if c.role == CATEGORY:
+                    yield self.column_index(c, word), f"{c.name}={level_of(word)}"
                 else:
                     for token in texts.tokenize(word, c.facts.get("ngrams", 1)):
-                        yield self.place_of(c, token), f"{c.name}:{token}"
+                        yield self.column_index(c, token), f"{c.name}:{token}"
 
     def targets(self, chunk: TableChunk) -> np.ndarray | None:
         """Return the targets of a chunk, numbers or words; None if there are none."""

@@ -14,7 +14,7 @@ TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 BIT_NAMES = {"1": "true", "0": "false"}  # truth values written as numbers
 INTEGER = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
 MIN_EXPONENT_FORM = 1e16  # floats from here on have an exponent in Python and pandas
-GAPS = ("", "na", "n/a", "nan", "null", "none")  # words of text files, in any case
+GAP_WORDS = ("", "na", "n/a", "nan", "null", "none")  # words of text files, in any case
 MISSING_TYPES = ("NAType", "NaTType")  # names of pandas' types
 YEAR_SECONDS = 365.2425 * 86400.0  # mean of the calendar
 UNIT_SECONDS = {  # units of NumPy's timedelta64
@@ -26,7 +26,7 @@ UNIT_SECONDS = {  # units of NumPy's timedelta64
 
 def gap_words(format: str) -> tuple[str, ...]:
     """Return the words that mean a gap in files of a format, in lower case."""
-    return GAPS if format in ("csv", "tsv") else ()
+    return GAP_WORDS if format in ("csv", "tsv") else ()
 
 
 def is_gap(value: Any, gaps: tuple[str, ...] = ()) -> bool:

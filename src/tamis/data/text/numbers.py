@@ -19,7 +19,7 @@ from tamis.data.text.bits import (
     trailing_zeros,
     word_at,
 )
-from tamis.numerics.numba import helper, inlined
+from tamis.numerics.numba import compiled_helper, force_inlined
 
 # State of a parsed number. The caller passes the text of an AMBIGUOUS one to Python's `float`.
 PARSED, AMBIGUOUS, NO_NUMBER, NONFINITE = 0, 1, 2, 3
@@ -65,14 +65,14 @@ def _powers_of_five() -> np.ndarray:
 POWERS_OF_FIVE = _powers_of_five()
 
 
-@inlined
+@force_inlined
 def set_row(table, row, first, second, third, fourth):
     """Write a row of a table of four columns."""
     table[row, 0], table[row, 1] = first, second
     table[row, 2], table[row, 3] = third, fourth
 
 
-@helper
+@compiled_helper
 def eisel_lemire(digits, power):
     """Return the float64 nearest to digits * 10^power, digits not 0, as (bits, is_exact)."""
     if power < MIN_POWER:
@@ -122,7 +122,7 @@ def eisel_lemire(digits, power):
     return (mantissa & ~HIDDEN_BIT) | (np.uint64(exponent) << np.uint64(52)), True
 
 
-@inlined
+@force_inlined
 def value_beyond_fast_path(digits, power, n_digits, negative):
     """Value and state beyond the exact fast path; `n_digits` digits, leading zeros left out."""
     if digits == ZERO64 and n_digits <= 19:
@@ -138,7 +138,7 @@ def value_beyond_fast_path(digits, power, n_digits, negative):
     )
 
 
-@inlined
+@force_inlined
 def read_digits(text, pos, digits):
     """Read digits from `pos` on, eight bytes at a time, after the number `digits`: (end, number).
 
@@ -165,7 +165,7 @@ def read_digits(text, pos, digits):
             return pos, digits
 
 
-@inlined
+@force_inlined
 def skip_zeros(text, pos):
     """Return the number of leading zeros of a number; a point among them does not count."""
     n_zeros = 0
@@ -175,7 +175,7 @@ def skip_zeros(text, pos):
     return n_zeros
 
 
-@inlined
+@force_inlined
 def read_exponent(text, pos):
     """Read the exponent whose `e` is at `pos`: (end, exponent, whether it has digits)."""
     pos += ONE
@@ -189,7 +189,7 @@ def read_exponent(text, pos):
     return pos, (-exponent if negative else exponent), pos > first
 
 
-@helper
+@compiled_helper
 def overflows(text, pos):
     """Return whether the number at `pos`, AMBIGUOUS to `read_number`, overflows a float64.
 
@@ -222,7 +222,7 @@ def overflows(text, pos):
     return True
 
 
-@inlined
+@force_inlined
 def read_number(text, pos):
     """Read the decimal number at `pos`: (end, value, state).
 

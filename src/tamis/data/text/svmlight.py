@@ -8,12 +8,12 @@ import scipy.sparse as sp
 
 from tamis.data.options import Options
 from tamis.data.rows import (
-    Bad,
     Labels,
     Position,
     ReadError,
     ReaderState,
     Rows,
+    SkippedLines,
     ZeroBasedError,
     location,
     nonfinite_rows,
@@ -21,7 +21,7 @@ from tamis.data.rows import (
 )
 from tamis.data.text import svmlight_scan as scan
 from tamis.data.text.window import NUL_MESSAGE, Window
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 UINT64 = np.uint64
 UNLIMITED = 2**63 - 1
@@ -120,7 +120,7 @@ class SvmlightReader:
         buffers = self.buffers
         buffers.clear()
         is_base_unknown, pos, line = state.base is None, window.begin, window.line
-        bad_before = Bad(state.bad.count, list(state.bad.first)), state.n_zero_columns
+        bad_before = SkippedLines(state.bad.count, list(state.bad.first)), state.n_zero_columns
         skipped_before = None if state.skipped is None else list(state.skipped)
         while pos < stop and buffers.rows < options.chunk_rows:
             rows_before = buffers.rows
@@ -180,9 +180,9 @@ class SvmlightReader:
         rule = _MESSAGES[reason].format(
             word=quote_word(text, error_pos),
             limit=self.options.n_features,
-            table=option("format", "csv"),
-            from_zero=option("zero_based", True),
-            hashed=option("hash_bits", 20),
+            table=format_option("format", "csv"),
+            from_zero=format_option("zero_based", True),
+            hashed=format_option("hash_bits", 20),
         )
         return f"{location(window.name, line, pos, error_pos)}: {rule}"
 
@@ -241,10 +241,10 @@ class SvmlightReader:
         is_bad = (label_counts > 1) | ((label_counts == 0) & (self.options.target is not False))
         for row in np.flatnonzero(is_bad)[:1] if not self.state.skip else np.flatnonzero(is_bad):
             message = _SEVERAL_LABELS.format(
-                count=label_counts[row], multilabel=option("multilabel", True)
+                count=label_counts[row], multilabel=format_option("multilabel", True)
             )
             if label_counts[row] == 0:
-                message = _NO_LABEL.format(unlabelled=option("target", False))
+                message = _NO_LABEL.format(unlabelled=format_option("target", False))
             self.state.refuse(f"{name}, line {row_lines[row]}: {message}")
         self.state.skip_rows(is_bad)
         row_targets = np.where(

@@ -14,7 +14,7 @@ from tamis.data.text.numbers import (
     set_row,
 )
 from tamis.numerics.hashing import mix64
-from tamis.numerics.numba import compiled, inlined
+from tamis.numerics.numba import compiled, force_inlined
 
 # Reasons why a scan ends; FULL: no space for more numbers that Python must parse. From BAD_LABEL on
 # they are errors of a line.
@@ -40,13 +40,13 @@ MAX_INDEX = np.uint64(2**63 - 2)  # its successor still fits in 63 bits
 LABEL, VALUE = 0, 1  # kinds of numbers that Python must parse
 
 
-@inlined
+@force_inlined
 def ends_token(byte):
     """Return whether a byte may follow a number."""
     return byte == SPACE or byte == END or byte == TAB or byte == RETURN
 
 
-@inlined
+@force_inlined
 def skip_blanks(text, pos):
     """Return the position of the next byte that is no blank.
 
@@ -59,7 +59,7 @@ def skip_blanks(text, pos):
     return pos
 
 
-@inlined
+@force_inlined
 def read_index(text, pos):
     """Read the whole number at `pos`: (end, number, whether it is below 2^63)."""
     number, fits = ZERO64, True
@@ -79,7 +79,7 @@ def read_index(text, pos):
     return pos, number, fits
 
 
-@inlined
+@force_inlined
 def find_end(text, pos):
     """Return the position of the end of the line."""
     while text[pos] != END:
@@ -87,7 +87,7 @@ def find_end(text, pos):
     return pos
 
 
-@inlined
+@force_inlined
 def read_labels(text, pos, labels, n_labels, n_fallback, fallback_spans):
     """Read the labels at the start of a line: (end, n_labels, n_fallback, reason)."""
     start = pos
@@ -117,7 +117,7 @@ def read_labels(text, pos, labels, n_labels, n_fallback, fallback_spans):
         pos += ONE
 
 
-@inlined
+@force_inlined
 def read_query(text, pos):
     """Read the query number ``qid:n`` at `pos`: (end, number, reason)."""
     number_pos = pos + np.uint64(4)
@@ -131,7 +131,7 @@ def read_query(text, pos):
     return after, np.int64(number), DONE if is_valid else BAD_QUERY
 
 
-@inlined
+@force_inlined
 def read_column(text, pos, base, n_columns, mask, max_index):
     """Read the column ``n:`` at `pos`: (end, column, reason)."""
     after, column, fits = read_index(text, pos)
@@ -151,7 +151,7 @@ def read_column(text, pos, base, n_columns, mask, max_index):
     return after + ONE, column, DONE if column <= max_index else NEEDS_INT64
 
 
-@inlined
+@force_inlined
 def read_features(
     text, pos, bounds, row, n_entries, n_fallback, queries, indices, data, fallback_spans
 ):

@@ -10,7 +10,7 @@ from tamis.data.rows import Position, ReaderState, Rows, location, nonfinite_row
 from tamis.data.text import vowpal_scan as scan
 from tamis.data.text.window import NUL_MESSAGE, Window
 from tamis.data.text.words import join_repeats
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 UINT64 = np.uint64
 _MESSAGES = {
@@ -176,7 +176,7 @@ class VowpalReader:
         labels = chunk["labels"][:n_rows].copy()
         weights = chunk["weights"][:n_rows].copy() if chunk["has_weights"] else None
         unlabelled_rows = np.flatnonzero(np.isnan(labels) & (self.options.target is not False))
-        no_label = _NO_LABEL.format(unlabelled=option("target", False))
+        no_label = _NO_LABEL.format(unlabelled=format_option("target", False))
         faults = dict.fromkeys(nonfinite_rows(X), _SUM_OVERFLOW) | dict.fromkeys(
             unlabelled_rows, no_label
         )

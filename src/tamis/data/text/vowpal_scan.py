@@ -15,9 +15,9 @@ from tamis.data.text.numbers import (
     set_row,
 )
 from tamis.data.text.svmlight_scan import COLON, END, find_end, skip_blanks
-from tamis.data.text.words import PRIME, SEED, finish_hash, hash_span
+from tamis.data.text.words import HASH_PRIME, HASH_SEED, finish_hash, hash_span
 from tamis.numerics.hashing import mix64
-from tamis.numerics.numba import compiled, inlined
+from tamis.numerics.numba import compiled, force_inlined
 
 # Reasons why a scan ends; FULL: no space for more numbers that Python must parse. From BAD_LABEL on
 # they are errors of a line.
@@ -27,20 +27,20 @@ MAX_FLOAT = np.finfo(np.float64).max
 LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must parse
 
 
-@inlined
+@force_inlined
 def ends_value(byte):
     """Return whether a byte may follow a value."""
     blank = byte <= SPACE and (byte == SPACE or byte == TAB or byte == END or byte == RETURN)
     return blank or byte == BAR
 
 
-@inlined
+@force_inlined
 def ends_word(byte):
     """Return whether a byte ends the name of a feature."""
     return byte == COLON or ends_value(byte)
 
 
-@inlined
+@force_inlined
 def skip_tag(text, pos):
     """Return the position of the bar that begins the features, after a tag if there is one."""
     while text[pos] != BAR and text[pos] != END:
@@ -48,7 +48,7 @@ def skip_tag(text, pos):
     return pos
 
 
-@inlined
+@force_inlined
 def is_tag(text, pos):
     """Return whether a tag is at `pos`: it begins with a tick, or is one word directly before a
     bar.
@@ -60,7 +60,7 @@ def is_tag(text, pos):
     return text[pos] == BAR
 
 
-@inlined
+@force_inlined
 def read_head(text, pos, row, n_fallback, labels, weights, fallback_spans):
     """Read label, importance and tag: (position of the bar, n_fallback, has_weight, reason,
     error_pos).
@@ -99,13 +99,13 @@ def read_head(text, pos, row, n_fallback, labels, weights, fallback_spans):
     return pos, n_fallback, has_weight, (DONE if text[pos] == BAR else NO_BAR), error_pos
 
 
-@inlined
+@force_inlined
 def read_namespace(text, pos):
     """Read a namespace: (end, end of its name, hash seed, scale, reason)."""
     first, scale = pos, 1.0
     while not ends_word(text[pos]):
         pos += ONE
-    end, seed = pos, hash_span(text, first, pos, SEED, False) if pos > first else SEED
+    end, seed = pos, hash_span(text, first, pos, HASH_SEED, False) if pos > first else HASH_SEED
     if text[pos] == COLON:
         pos, scale, state = read_number(text, pos + ONE)
         if state != PARSED or not ends_value(text[pos]):
@@ -113,14 +113,14 @@ def read_namespace(text, pos):
     return pos, end, seed, scale, DONE
 
 
-@inlined
+@force_inlined
 def read_features(
     text, pos, mask, n_entries, n_fallback, columns, data, hashes, spans, fallback_spans
 ):
     """Read the features of a line from its first bar on: (end, n_entries, n_fallback, reason,
     error_pos).
     """
-    scale, seed, namespace_start, namespace_end, error_pos = 1.0, SEED, pos, pos, pos
+    scale, seed, namespace_start, namespace_end, error_pos = 1.0, HASH_SEED, pos, pos, pos
     while True:
         if text[pos] == BAR:
             namespace_start, error_pos = pos + ONE, pos
@@ -133,9 +133,9 @@ def read_features(
         if text[pos] == BAR:
             continue
         name_start, value, error_pos = pos, 1.0, pos
-        hash_value = SEED
+        hash_value = HASH_SEED
         while not ends_word(text[pos]):
-            hash_value = (hash_value ^ np.uint64(text[pos])) * PRIME
+            hash_value = (hash_value ^ np.uint64(text[pos])) * HASH_PRIME
             pos += ONE
         name_end = pos
         if text[pos] == COLON:

@@ -13,7 +13,7 @@ from tamis.data.options import Options
 from tamis.data.read_ahead import DecompressedReader
 from tamis.data.rows import MAX_QUOTED, PositionError, ReadError, convert_errors, error_text
 from tamis.data.streams import DECOMPRESSION_ERRORS, Stream, display_name, open_bytes, read_into
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 READ_BYTES = 1 << 20  # bytes of a read while the end of a line, or of the file, is not known
 EXTRA_BYTES = 1 << 16  # bytes after a chunk, which usually hold the end of its last line
@@ -74,7 +74,7 @@ class Window:
         raise ReadError(
             f"{self.name}, line {line}: the {unit} that begins {first_bytes!r} is longer than "
             f"{self.max_bytes >> 20} MiB. Check its line ends and quotes, or pass a larger "
-            f"{option('max_line_bytes')}."
+            f"{format_option('max_line_bytes')}."
         )
 
     def advance(self, pos: int, n_lines: int) -> None:

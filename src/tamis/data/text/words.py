@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from tamis.numerics.csr import FREE
+from tamis.numerics.csr import FREE_SLOT
 from tamis.numerics.hashing import GOLDEN, mix64
-from tamis.numerics.numba import compiled, helper, inlined
+from tamis.numerics.numba import compiled, compiled_helper, force_inlined
 
-SEED, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
+HASH_SEED, HASH_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
 MISSING_HASH = np.uint64(0)  # of a missing word
 QUOTE = np.uint8(34)
 
 
-@inlined
+@force_inlined
 def finish_hash(value):
     """Return the mixed hash of a hash over bytes; never 0."""
     value = mix64(value)
     return value if value != MISSING_HASH else np.uint64(1)
 
 
-@inlined
+@force_inlined
 def hash_span(text, start, end, seed, escaped):
     """Return the hash of the bytes from `start` to `end`; never 0.
 
@@ -26,7 +26,7 @@ def hash_span(text, start, end, seed, escaped):
     """
     value, k = seed, start
     while k < end:
-        value = (value ^ np.uint64(text[k])) * PRIME
+        value = (value ^ np.uint64(text[k])) * HASH_PRIME
         k += np.uint64(2) if escaped and text[k] == QUOTE else np.uint64(1)
     return finish_hash(value)
 
@@ -37,7 +37,7 @@ def hash_word(text, seed):
     return hash_span(text, np.uint64(0), np.uint64(text.shape[0]), seed, False)
 
 
-@helper
+@compiled_helper
 def join_row(indices, data, row_start, row_end, out, table):
     """Sum the repeated columns of one row, write its entries from `out` on, and return their end.
 
@@ -46,12 +46,12 @@ def join_row(indices, data, row_start, row_end, out, table):
     one, size, shift, out_start = np.uint64(1), np.uint64(64), np.uint64(58), out
     while size < (row_end - row_start) << one:
         size, shift = size << one, shift - one
-    table[:size] = FREE
+    table[:size] = FREE_SLOT
     for k in range(row_start, row_end):
         slot = (np.uint64(indices[k]) * GOLDEN) >> shift
-        while table[slot] != FREE and indices[out_start + table[slot]] != indices[k]:
+        while table[slot] != FREE_SLOT and indices[out_start + table[slot]] != indices[k]:
             slot = (slot + one) & (size - one)
-        if table[slot] == FREE:
+        if table[slot] == FREE_SLOT:
             table[slot] = out - out_start
             indices[out], data[out] = indices[k], data[k]
             out += one
@@ -111,6 +111,6 @@ def join_repeats(indptr, indices, data):
     return out
 
 
-def hash_of(word: str, seed: np.uint64 = SEED) -> int:
+def hash_of(word: str, seed: np.uint64 = HASH_SEED) -> int:
     """Return the hash of a word."""
     return int(hash_word(np.frombuffer(word.encode(), np.uint8), np.uint64(seed)))

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from tamis.base.partition_sums import class_weights, encoded_blocks
-from tamis.base.validation import take_matrix
+from tamis.base.validation import validate_matrix
 from tamis.distributed.checkpoint import PathCheckpoints
 from tamis.distributed.schedule import AccountError
 from tamis.distributed.schema import wants_classes
 from tamis.distributed.summing.sums import CountedBlocks, Sums
 from tamis.distributed.worker_tasks import PathState
-from tamis.solvers.first_order.batch import Slopes, stepped
+from tamis.solvers.first_order.batch import GradientSums, dual_averaging_step
 from tamis.system.progress import Progress
 
 STEPS = 64  # of a sweep
@@ -44,9 +44,11 @@ def learn(
             rows = 0
             for step in range(STEPS):
                 total = sums.counted(
-                    _gradient_sums, path.model, merge=Slopes.added, part=(step, STEPS)
+                    _gradient_sums, path.model, merge=GradientSums.merged, part=(step, STEPS)
                 )
-                path.model._engine = stepped(path.model._engine, total.value, mean_square)
+                path.model._solver_state = dual_averaging_step(
+                    path.model._solver_state, total.value, mean_square
+                )
                 rows += total.rows
                 bar.advance(1, f"sweep {sweep + 1} of {sweeps}")
             path = _after_sweep(path, sums, rows)
@@ -71,14 +73,14 @@ def _begin(blocks: CountedBlocks, model: Any) -> Any:
 
 
 def _validated_rows(model: Any, X: Any) -> Any:
-    return take_matrix(model, X, reset=False, chunk=True, ordered=False)
+    return validate_matrix(model, X, reset=False, chunk=True, ordered=False)
 
 
-def _gradient_sums(blocks: CountedBlocks, model: Any) -> Slopes:
+def _gradient_sums(blocks: CountedBlocks, model: Any) -> GradientSums:
     """Sums of gradients at the weights of a model (a task)."""
-    sums = Slopes.none(model._engine)
+    sums = GradientSums.zeros(model._solver_state)
     for X, coded, weights in encoded_blocks(model, model._targets, blocks):
-        sums.take(model._engine, _validated_rows(model, X), coded, weights)
+        sums.add_rows(model._solver_state, _validated_rows(model, X), coded, weights)
     return sums
 
 
@@ -107,7 +109,7 @@ def _power_iteration(
     """
     total, count = np.zeros(model.n_features_in_), 0.0
     for block in blocks:
-        rows = _validated_rows(model, block.X).scipy()
+        rows = _validated_rows(model, block.X).to_scipy()
         if len(direction):
             images = rows @ direction
         else:

@@ -14,7 +14,7 @@ from tamis.distributed.placement import Placement
 from tamis.distributed.summing import dual_averaging
 from tamis.distributed.summing.sums import Sums
 from tamis.system.files import StrPath
-from tamis.system.threads import one_thread
+from tamis.system.threads import single_threaded_blas
 
 SUMMED_MODELS = (
     "RDAClassifier, RDARegressor, OnlineClassifier and OnlineRegressor with "
@@ -59,7 +59,7 @@ def learn(
 ) -> Any:
     """A model that is fitted on all partitions."""
     sums = Sums(placement)
-    with one_thread():
+    with single_threaded_blas():
         if hasattr(model, "_fit_sums"):
             model = clone(model)
             model._fit_sums(sums)

@@ -11,7 +11,7 @@ from tamis.distributed.executors import PARTITION_MEMORY, RemoteValue, merge_tre
 from tamis.distributed.placement import Placement, with_replays
 from tamis.distributed.schedule import AccountError
 from tamis.distributed.worker_tasks import Block, Partition
-from tamis.system.threads import one_thread
+from tamis.system.threads import single_threaded_blas
 
 Slice = tuple[int, int]  # (k, n): the k-th of n slices of the rows of a partition
 ALL_ROWS: Slice = (0, 1)
@@ -72,28 +72,28 @@ class PreparedPartition(RemoteValue):
 def total_of(task: Callable, partition: Partition, arguments: tuple, part: Slice) -> Total:
     """Result of a task for a partition."""
     blocks = CountedBlocks(partition, part)
-    with one_thread():
+    with single_threaded_blas():
         value = task(blocks, *arguments)
     return Total(value, (partition.number,), blocks.row_count)
 
 
 def merge_totals(merge: Callable, left: Total, right: Total) -> Total:
     """Merge two branches of the tree."""
-    with one_thread():
+    with single_threaded_blas():
         value = merge(left.value, right.value)
     return Total(value, left.partitions + right.partitions, left.rows + right.rows)
 
 
 def call(task: Callable, shared: tuple, arguments: tuple) -> Any:
     """Run a task that needs no partition."""
-    with one_thread():
+    with single_threaded_blas():
         return task(*shared, *arguments)
 
 
 def prepare(task: Callable, partition: Partition, shared: tuple) -> PreparedPartition:
     """Run a task whose result stays with its partition."""
     blocks = CountedBlocks(partition)
-    with one_thread():
+    with single_threaded_blas():
         data = task(blocks, *shared)
     return PreparedPartition(partition.number, blocks.row_count, data)
 
@@ -102,7 +102,7 @@ def relay(
     task: Callable, prepared: PreparedPartition, state: Any, arguments: tuple
 ) -> PreparedPartition:
     """The partition's next data and the state after it."""
-    with one_thread():
+    with single_threaded_blas():
         data, state = task(prepared.data, state, *arguments)
     return PreparedPartition(prepared.number, prepared.row_count, data, state)
 
@@ -114,7 +114,7 @@ def state_of(prepared: PreparedPartition) -> Any:
 
 def prepared_total(task: Callable, prepared: PreparedPartition, arguments: tuple) -> Total:
     """Result of a task for a prepared partition."""
-    with one_thread():
+    with single_threaded_blas():
         value = task(prepared.data, *arguments)
     return Total(value, (prepared.number,), prepared.row_count)
 

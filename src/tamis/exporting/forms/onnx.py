@@ -5,7 +5,7 @@ import numpy as np
 from tamis.exporting.forms.onnx_fields import field_scores
 from tamis.exporting.forms.onnx_graph import FLOAT32_LIMIT, OnnxGraph
 from tamis.exporting.linear import IDENTITY, LOG, SOFTMAX, LinearModel
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 
 def to_onnx(linear: LinearModel, inputs: str | None = None) -> bytes:
@@ -17,12 +17,12 @@ def to_onnx(linear: LinearModel, inputs: str | None = None) -> bytes:
     float32.
     """
     if inputs not in (None, "all", "kept", "fields"):
-        raise ValueError(f"{option('inputs', inputs)} is none of all, kept, fields.")
+        raise ValueError(f"{format_option('inputs', inputs)} is none of all, kept, fields.")
     if linear.fields.is_hashed and inputs in (None, "fields"):
         raise ValueError(
             "the model hashes names, which is not written as a graph. Export it to json or python, "
-            f"pass {option('inputs', 'all')} to give it hashed columns, or fit without "
-            f"{option('hash_bits')}."
+            f"pass {format_option('inputs', 'all')} to give it hashed columns, or fit without "
+            f"{format_option('hash_bits')}."
         )
     inputs = inputs or ("fields" if linear.fields.records else "all")
     try:
@@ -82,7 +82,8 @@ def _check_float32_range(linear: LinearModel) -> None:
             "the graph takes columns as float32, which has numbers from "
             f"{1 / FLOAT32_LIMIT:.0e} to {FLOAT32_LIMIT:.0e}, and {linear.names[index]!r:.80} has "
             f"a weight of {weights[index]:.3g}. Pass "
-            f"{option('inputs', 'fields')}, whose numbers are doubles, or fit it in other units."
+            f"{format_option('inputs', 'fields')}, whose numbers are doubles, or fit it in other "
+            "units."
         )
 
 

@@ -6,15 +6,15 @@ from functools import partial
 import numpy as np
 
 from tamis.data.columns.date_parts import DAY, HOUR
-from tamis.data.columns.dates import VALUES, DateEncoding
-from tamis.data.columns.texts import TOKEN
+from tamis.data.columns.dates import DATE_PART_VALUES, DateEncoding
+from tamis.data.columns.texts import TOKEN_PATTERN
 from tamis.exporting.forms.onnx_graph import OnnxGraph
 from tamis.exporting.inputs.fields import Field
 from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import LinearModel
 
 DEFAULT_TOKEN_PATTERNS = (
-    TOKEN.pattern,
+    TOKEN_PATTERN.pattern,
     r"(?u)\b\w\w+\b",
 )  # of tamis and scikit-learn: tokens without spaces
 
@@ -125,14 +125,14 @@ def _date_score(graph: OnnxGraph, date: DateEncoding, seconds: str, weights: Col
     )
     days = graph.add("Cast", days, to=graph.onnx.TensorProto.INT64)
     if months := date.columns("month"):
-        table = weights.table([months.get(month, -1) for month in VALUES["month"]])
+        table = weights.table([months.get(month, -1) for month in DATE_PART_VALUES["month"]])
         terms.append(_gather_rows(graph, table, _month(graph, days)))
     if weekdays := date.columns("weekday"):
-        table = weights.table([weekdays.get(day, -1) for day in VALUES["weekday"]])
+        table = weights.table([weekdays.get(day, -1) for day in DATE_PART_VALUES["weekday"]])
         # The first of January 1970 was a Thursday.
         terms.append(_gather_rows(graph, table, integer("Mod", integer("Add", days, 3), 7)))
     if hours := date.columns("hour"):
-        table = weights.table([hours.get(hour, -1) for hour in VALUES["hour"]])
+        table = weights.table([hours.get(hour, -1) for hour in DATE_PART_VALUES["hour"]])
         whole_seconds = graph.add("Cast", time_of_day, to=graph.onnx.TensorProto.INT64)
         terms.append(_gather_rows(graph, table, integer("Div", whole_seconds, HOUR)))
     return graph.add("Sum", *terms)

@@ -6,7 +6,7 @@ import numpy as np
 
 import tamis
 from tamis.exporting.linear import LinearModel
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12, which older runtimes support
 NAME_PREFIX = "tamis/"  # of the names of nodes and constants
@@ -28,7 +28,7 @@ class OnnxGraph:
         if not name or name in OUTPUT_NAMES or name.startswith(NAME_PREFIX):
             raise ValueError(
                 f"a graph cannot have an input {name!r}, which is empty or reserved. "
-                f"Rename the column before you fit, or pass {option('inputs', 'kept')}."
+                f"Rename the column before you fit, or pass {format_option('inputs', 'kept')}."
             )
         kind = self.onnx.TensorProto.FLOAT if kind is None else kind
         self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None, n_columns]))

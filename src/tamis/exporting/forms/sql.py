@@ -16,7 +16,7 @@ from tamis.exporting.forms.sql_fields import (
 )
 from tamis.exporting.inputs.fields import ONE_TEXT
 from tamis.exporting.linear import IDENTITY, LINKS, LOG, SOFTMAX, LinearModel
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 DIALECTS = (SQLITE, POSTGRESQL, DUCKDB)
 MAX_SUMMANDS = 100  # per pair of parentheses, since databases bound the depth of expressions
@@ -92,7 +92,7 @@ def _check_supported(linear: LinearModel) -> None:
     advice = "Export it to python, whose functions SQLite and DuckDB call once create_function has "
     if texts:
         is_table = linear.fields.kind != ONE_TEXT  # that could be left out
-        without = option("kinds", {texts[0]: "skip"})
+        without = format_option("kinds", {texts[0]: "skip"})
         alternative = f", or fit without: {without}" if is_table else ""
         raise ValueError(
             f"the model splits texts into words ({', '.join(texts[:5])}), and databases differ in "

@@ -1,7 +1,7 @@
 """The term of a field in a score, as a SQL expression."""
 
-from tamis.base.validation import LARGEST
-from tamis.data.columns.dates import ORDERS, DateEncoding
+from tamis.base.validation import MAX_MAGNITUDE
+from tamis.data.columns.dates import DATE_FORMATS, DateEncoding
 from tamis.exporting.inputs.fields import Field
 
 SQLITE, POSTGRESQL, DUCKDB = "sqlite", "postgresql", "duckdb"
@@ -90,7 +90,8 @@ def _number_expression(field: Field, name: str, dialect: str) -> tuple[str, str]
         dialect, name
     )
     limits = (
-        format_number(field.centre + side * LARGEST * abs(field.spread)) for side in (-1.0, 1.0)
+        format_number(field.centre + side * MAX_MAGNITUDE * abs(field.spread))
+        for side in (-1.0, 1.0)
     )
     is_valid = f"{value} BETWEEN {' AND '.join(limits)}"
     # SQLite casts a word to 0, which is not equal to the word.
@@ -174,7 +175,7 @@ def _iso_date(written: str, name: str, distinct: str) -> str:
         for zone in ("+00:00", "-00:00", "+0000", "-0000", "+00", "-00", "UTC", "Z")
     )
     without_zone = f"CASE WHEN SUBSTR(y.x, 14, 1) <> ':' THEN y.x{zones} ELSE y.x END"
-    reordered, (mark, order) = "z.x", ORDERS[written]
+    reordered, (mark, order) = "z.x", DATE_FORMATS[written]
     if order[0] == 0 and mark != "-":
         reordered = (
             f"CASE WHEN SUBSTR(z.x, 5, 1) = '{mark}' AND SUBSTR(z.x, 8, 1) = '{mark}' THEN "

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.data.columns.dates import DateEncoding
-from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
-from tamis.data.tables.values import GAPS, gap_words, spellings_of
+from tamis.data.tables.layout import CATEGORY, DATE, NUMBER, TEXT, Column, Layout
+from tamis.data.tables.values import GAP_WORDS, gap_words, spellings_of
 from tamis.exporting.inputs.texts import Text, table_text
 
 LISTED, HASHED_NAMES, HASHED_NUMBERS, ONE_TEXT = "fields", "names", "numbers", "text"
@@ -47,7 +47,7 @@ class Fields(NamedTuple):
     first: int = 0
     base: int = 0
     separator: str = ""  # between a key and its word, if a record has arbitrary keys
-    gaps: tuple[str, ...] = GAPS
+    gaps: tuple[str, ...] = GAP_WORDS
     records: bool = False  # whether fields are parsed, not just named columns
 
     @property
@@ -81,7 +81,12 @@ def reading_fields(reading: dict[str, Any] | None, columns: np.ndarray, names: l
 
 def table_fields(layout: Layout, selected: set[int], gaps: tuple[str, ...] = ()) -> Fields:
     """Return the fields of a table that have selected columns."""
-    builders = {NUMBER: _number_field, WORDS: _category_field, DATE: _date_field, TEXT: _text_field}
+    builders = {
+        NUMBER: _number_field,
+        CATEGORY: _category_field,
+        DATE: _date_field,
+        TEXT: _text_field,
+    }
     fields = []
     for column in layout.features:
         indicator = layout.places[column.name] + layout.sizes[column.name]
@@ -93,7 +98,7 @@ def table_fields(layout: Layout, selected: set[int], gaps: tuple[str, ...] = ())
             if field is None:  # only its gaps have a weight
                 field = _gap_field(column)
             fields.append(field if column.role == TEXT else field._replace(gap=gap))
-    return Fields(LISTED, fields, layout.hash_bits, layout.buckets, gaps=gaps, records=True)
+    return Fields(LISTED, fields, layout.hash_bits, layout.first_bucket, gaps=gaps, records=True)
 
 
 def _gap_field(column: Column) -> Field:
@@ -102,7 +107,7 @@ def _gap_field(column: Column) -> Field:
     if column.role == NUMBER:
         return Field(column.name, -1, way=facts.get("as", "plain"))
     if column.role == DATE:
-        return Field(column.name, date=DateEncoding.of_facts(facts, {}))
+        return Field(column.name, date=DateEncoding.from_params(facts, {}))
     return Field(column.name, words={})
 
 

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.data.columns.texts import TOKEN
+from tamis.data.columns.texts import TOKEN_PATTERN
 from tamis.data.tables.layout import Column, Layout
-from tamis.data.text.words import SEED
+from tamis.data.text.words import HASH_SEED
 
 ANALYZERS = ("word", "char", "char_wb")
 FNV, MURMUR = "fnv", "murmur"
@@ -51,14 +51,19 @@ def table_text(column: Column, layout: Layout) -> Text:
     facts, first, hashing = column.facts, layout.places[column.name], None
     words = {word: first + k for k, word in enumerate(facts.get("vocabulary", ()))}
     if layout.hash_bits:
-        seed = int(SEED) ^ int(layout.seeds[column.name])
-        hashing = {"kind": FNV, "seed": seed, "first": layout.buckets, "bits": layout.hash_bits}
+        seed = int(HASH_SEED) ^ int(layout.seeds[column.name])
+        hashing = {
+            "kind": FNV,
+            "seed": seed,
+            "first": layout.first_bucket,
+            "bits": layout.hash_bits,
+        }
     weights = facts.get("weights", [])
     return Text(
         analyzer="word",
         lowercase=True,
         accents=None,
-        pattern=TOKEN.pattern,
+        pattern=TOKEN_PATTERN.pattern,
         ngrams=(1, int(facts.get("ngrams", 1))),
         stop_words=[],
         binary=False,

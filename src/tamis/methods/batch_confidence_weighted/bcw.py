@@ -5,15 +5,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.estimators.estimator import take_asked
-from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
+from tamis.base.estimators.estimator import validate_prediction
+from tamis.base.parameters import (
+    BOOL,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    estimator,
+    one_of_strings,
+    parameter,
+)
 from tamis.base.partition_sums import PartitionSums
-from tamis.methods.batch_confidence_weighted.belief import Belief
 from tamis.methods.batch_confidence_weighted.dual import BatchResult, SweepOptions, learn_batch
 from tamis.methods.batch_confidence_weighted.estimator import C_DESCRIPTION, EMPTY_BATCH, BatchModel
 from tamis.methods.batch_confidence_weighted.partitions import fit_sums, refuse_sums
-from tamis.methods.batch_confidence_weighted.rows import Rows
-from tamis.system.schema import part
+from tamis.methods.batch_confidence_weighted.posterior import GaussianPosterior
+from tamis.methods.batch_confidence_weighted.rows import BatchRows
+from tamis.system.schema import nested_object
 
 
 @estimator
@@ -75,32 +83,32 @@ class BCWClassifier(BatchModel):
     ((3,), True)
     """
 
-    C: float = parameter(1.0, [ABOVE], C_DESCRIPTION)
+    C: float = parameter(1.0, [POSITIVE], C_DESCRIPTION)
     cov_C: float | None = parameter(
         None,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "Weight of a row in the precision; None is C. With 0 the precision stays the identity, and "
         "the model is a linear SVM.",
     )
     loss: str = parameter(
         "hinge",
-        [one_of("hinge", "squared_hinge")],
+        [one_of_strings("hinge", "squared_hinge")],
         'Loss. For streams of many batches prefer "squared_hinge".',
     )
     max_iter: int = parameter(
         1,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "Maximum number of sweeps over a batch. If above 1, they end at a duality gap of `tol`.",
     )
     prior_mean: str = parameter(
         "last",
-        [one_of("last", "dual")],
+        [one_of_strings("last", "dual")],
         r"Prior mean :math:`\mu_0` of the next batch: the last mean, or the mean of all dual "
         "variables so far under the new covariance.",
     )
     solver: str = parameter(
         "auto",
-        [one_of("auto", "cholesky", "kernel", "raw")],
+        [one_of_strings("auto", "cholesky", "kernel", "raw")],
         'Solver; all compute the same means. "cholesky" whitens the rows; "kernel" uses inner '
         'products of rows and no array of columns by columns; "raw" sweeps over sparse rows with a '
         'full covariance matrix. "auto" is "kernel" while there are fewer rows than columns, else '
@@ -113,7 +121,7 @@ class BCWClassifier(BatchModel):
         "shuffled.",
         kw_only=True,
     )
-    _contents: ClassVar[dict] = {"_belief": part(Belief, "outputs", "columns")}
+    _contents: ClassVar[dict] = {"_belief": nested_object(GaussianPosterior, "outputs", "columns")}
     _attributes: ClassVar[str] = """\
         variance_ : ndarray of shape (n_outputs, n_features)
             Variances of the weights; the same for all outputs, since the covariance does not
@@ -121,7 +129,7 @@ class BCWClassifier(BatchModel):
         history_ : list of dict
             Objective, dual and gap of each sweep over the last batch."""
     # One sweep gives different results for a row of weight 2 and for two equal rows.
-    _walks_rows = True
+    _steps_by_row = True
 
     def _refuse_sums(self) -> str:
         """Why it cannot be fitted by sums over partitions; empty where it can."""
@@ -131,11 +139,17 @@ class BCWClassifier(BatchModel):
         """Fit by sums over partitions."""
         fit_sums(self, sums)
 
-    def _learn(self, matrix, signs, weights, posterior, is_fit) -> tuple[Belief, BatchResult]:
+    def _learn(
+        self, matrix, signs, weights, posterior, is_fit
+    ) -> tuple[GaussianPosterior, BatchResult]:
         """Update the precision by one batch, then the means."""
         constant = self._constant()
-        rows = Rows(matrix, constant)
-        posterior = copy(posterior) if posterior else Belief(signs.shape[1], rows.columns, constant)
+        rows = BatchRows(matrix, constant)
+        posterior = (
+            copy(posterior)
+            if posterior
+            else GaussianPosterior(signs.shape[1], rows.columns, constant)
+        )
         if posterior.width != rows.width:
             raise ValueError(
                 f"{type(self).__name__}: `fit_intercept` changed since the first batch; call fit."
@@ -156,13 +170,17 @@ class BCWClassifier(BatchModel):
 
     # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
-        matrix, posterior = take_asked(self, X), self._belief
-        return Rows(matrix, posterior.constant).scores(posterior.mean)
+        matrix, posterior = validate_prediction(self, X), self._belief
+        return BatchRows(matrix, posterior.constant).scores(posterior.mean)
 
     def _margin_variance(self, X):
         """Return the margins of the rows and their variances."""
-        matrix, posterior, as_output = take_asked(self, X), self._belief, self._targets.decision
-        rows = Rows(matrix, posterior.constant)
+        matrix, posterior, as_output = (
+            validate_prediction(self, X),
+            self._belief,
+            self._targets.shape_scores,
+        )
+        rows = BatchRows(matrix, posterior.constant)
         margin = rows.scores(posterior.mean)
         variance = np.repeat(posterior.variances(rows)[:, None], margin.shape[1], axis=1)
         return as_output(margin), as_output(variance)
@@ -170,19 +188,19 @@ class BCWClassifier(BatchModel):
     @property
     def coef_(self):
         """Means of the weights, of shape (outputs, n_features)."""
-        return self._fitted("coef_").mean[:, : self.n_features_in_].copy()
+        return self._fitted_state("coef_").mean[:, : self.n_features_in_].copy()
 
     @property
     def intercept_(self):
         """Intercepts, one for each output."""
-        posterior = self._fitted("intercept_")
+        posterior = self._fitted_state("intercept_")
         mean, constant = posterior.mean, posterior.constant
         return constant * mean[:, -1] if constant else np.zeros(len(mean))
 
     @property
     def variance_(self):
         """Variances of the weights, shaped as `coef_`."""
-        posterior = self._fitted("variance_")
+        posterior = self._fitted_state("variance_")
         return np.repeat(
             posterior.diagonal()[None, : self.n_features_in_], len(posterior.mean), axis=0
         )
@@ -190,4 +208,6 @@ class BCWClassifier(BatchModel):
     @property
     def support_(self):
         """Indices of the features with a weight other than 0."""
-        return np.flatnonzero(self._fitted("support_").mean[:, : self.n_features_in_].any(axis=0))
+        return np.flatnonzero(
+            self._fitted_state("support_").mean[:, : self.n_features_in_].any(axis=0)
+        )

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpotri
 
-from tamis.methods.batch_confidence_weighted.belief import MIN_VARIANCE, cholesky
 from tamis.methods.batch_confidence_weighted.loop_blocks import BlockRows, append_block
-from tamis.methods.batch_confidence_weighted.rows import Rows
-from tamis.numerics.csr import copy_kept, count_kept
-from tamis.system.schema import apart, array, indices, listing, number, one_of
+from tamis.methods.batch_confidence_weighted.posterior import MIN_VARIANCE, cholesky
+from tamis.methods.batch_confidence_weighted.rows import BatchRows
+from tamis.numerics.csr import copy_selected_columns, count_selected_entries
+from tamis.system.schema import array, indices, list_of, number, one_of, separate_sizes
 
 NOT_SELECTED = np.uint32(0xFFFFFFFF)
 
@@ -26,9 +26,11 @@ class BlockPosterior:
     """
 
     _contents: ClassVar[dict] = {
-        "constant": number(float, least=0.0),
-        "blocks": listing(apart(indices("members", below="columns", distinct=True), "columns")),
-        "precisions": listing(apart(array("f8", "members", "members", order=None))),
+        "constant": number(float, minimum=0.0),
+        "blocks": list_of(
+            separate_sizes(indices("members", below="columns", distinct=True), "columns")
+        ),
+        "precisions": list_of(separate_sizes(array("f8", "members", "members", order=None))),
         "dual_sum": array("f8", "weights"),
         "mean": array("f8", "weights"),
         "refit_weights": one_of(None, array("f8", "refit_weights")),
@@ -115,7 +117,7 @@ class BlockPosterior:
         total = np.full(matrix.shape[0], MIN_VARIANCE)
         sigmas: list = self.covariances() if self.precisions else [None for _ in self.blocks]
         for block, sigma in zip(self.blocks, sigmas, strict=True):
-            total += quadratic_forms(Rows(matrix[:, block], self.constant), sigma)
+            total += quadratic_forms(BatchRows(matrix[:, block], self.constant), sigma)
         return total
 
     def diagonal(self, n_columns: int) -> np.ndarray:
@@ -145,7 +147,7 @@ def inverse(precision: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.tril(lower) + np.tril(lower, -1).T)
 
 
-def quadratic_forms(rows: Rows, sigma) -> np.ndarray:
+def quadratic_forms(rows: BatchRows, sigma) -> np.ndarray:
     """Return x' Sigma x of each row; `sigma` None is the identity."""
     forms = np.empty(rows.count)
     for rows_slice in rows.chunk_slices():
@@ -192,7 +194,7 @@ class SelectedRows:
         self.csr = joined
         csr = (data, indices.view(np.int32), block_indptr.astype(np.int64))
         block_rows = sp.csr_array(csr, shape=(len(block_indptr) - 1, len(block)))
-        rows, sigma = Rows(block_rows, self.posterior.constant), None
+        rows, sigma = BatchRows(block_rows, self.posterior.constant), None
         if not self.identity:
             lower = rows.gram(self.row_weights)
             gram = np.tril(lower) + np.tril(lower, -1).T
@@ -213,9 +215,11 @@ class SelectedRows:
         pattern = (X.indices.view(index_dtype), X.indptr.astype(np.uint64))
         self.column_index[block] = np.arange(len(block), dtype=np.uint32)
         block_indptr = np.empty(X.shape[0] + 1, np.uint64)
-        count_kept(*pattern, self.column_index, np.uint32(len(block)), block_indptr)
+        count_selected_entries(*pattern, self.column_index, np.uint32(len(block)), block_indptr)
         data, indices = np.empty(int(block_indptr[-1])), np.empty(int(block_indptr[-1]), np.uint32)
-        copy_kept(X.data, *pattern, self.column_index, np.uint32(len(block)), data, indices)
+        copy_selected_columns(
+            X.data, *pattern, self.column_index, np.uint32(len(block)), data, indices
+        )
         self.column_index[block] = NOT_SELECTED
         return data, indices, block_indptr
 

@@ -20,8 +20,8 @@ from tamis.methods.batch_confidence_weighted.loop_blocks import (
     sweep_joint,
     sweep_scaled,
 )
-from tamis.methods.batch_confidence_weighted.rows import Rows
-from tamis.numerics.csr import decide, largest
+from tamis.methods.batch_confidence_weighted.rows import BatchRows
+from tamis.numerics.csr import decision_scores, largest_indices
 
 MIN_BLOCK_WEIGHT = 1e-8  # lower bound on the multiple-kernel weight d of a block
 INACTIVE_FRACTION = 1e-6  # a block with at most this fraction of the sum of norms gets weights of 0
@@ -155,7 +155,7 @@ class BlockDualAscent:
         penalized_loss = penalty + float(
             self.dual.losses(batch_scores(self.selected_rows, mean))[0]
         )
-        dual = float(self.dual.gains(self.alpha[:, None])[0]) - value
+        dual = float(self.dual.alpha_terms(self.alpha[:, None])[0]) - value
         return (
             penalized_loss - float(self.posterior.dual_sum @ mean),
             penalized_loss,
@@ -177,7 +177,9 @@ def batch_scores(selected_rows: SelectedRows, mean: np.ndarray) -> np.ndarray:
     intercept = 0.0
     if posterior.constant and len(mean):
         intercept = posterior.constant * mean[posterior.starts[1:].astype(np.int64) - 1].sum()
-    decide(*selected_rows.csr, np.arange(len(scores)), mean[:, None], np.array([intercept]), scores)
+    decision_scores(
+        *selected_rows.csr, np.arange(len(scores)), mean[:, None], np.array([intercept]), scores
+    )
     return scores
 
 
@@ -252,12 +254,12 @@ def _next_block(
     size = min(options.block_size, options.n_features - len(selected))
     if size <= 0:
         return np.zeros(0, dtype=np.int64)
-    scores = Rows(matrix, 0.0).weighted_sum(coefficients[:, None])[0] ** 2
+    scores = BatchRows(matrix, 0.0).weighted_sum(coefficients[:, None])[0] ** 2
     if column_energies is not None:
         scores /= 1.0 + column_energies
     scores[selected] = 0.0
     candidates = np.flatnonzero(scores)  # a partition among many equal numbers is slow
-    return candidates[largest(scores[candidates], size)]
+    return candidates[largest_indices(scores[candidates], size)]
 
 
 def _column_energies(matrix, row_weights) -> np.ndarray:

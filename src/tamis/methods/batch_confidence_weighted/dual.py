@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.methods.batch_confidence_weighted.belief import Belief
 from tamis.methods.batch_confidence_weighted.loop import sweep_kernel, sweep_raw, sweep_whitened
-from tamis.methods.batch_confidence_weighted.rows import Rows
+from tamis.methods.batch_confidence_weighted.posterior import GaussianPosterior
+from tamis.methods.batch_confidence_weighted.rows import BatchRows
 
-SPARSE = 0.25  # density of sparse rows below which "auto" chooses "raw"
+RAW_MAX_DENSITY = 0.25  # density of sparse rows below which "auto" chooses "raw"
 
 
 class Dual(NamedTuple):
@@ -34,7 +34,7 @@ class Dual(NamedTuple):
             return (0.5 / self.ridges) @ slack**2
         return self.bounds @ slack
 
-    def gains(self, alpha: np.ndarray) -> np.ndarray:
+    def alpha_terms(self, alpha: np.ndarray) -> np.ndarray:
         """Return the terms of the dual objective that depend on alpha only: sum alpha - D alpha^2 /
         2, for each output.
         """
@@ -68,16 +68,18 @@ class SweepOptions(NamedTuple):
     tol: float | None
 
 
-class Whitened:
+class WhitenedSweeps:
     """Sweeps over whitened rows: coordinates in which the precision is I."""
 
-    def __init__(self, posterior: Belief, rows: Rows, dual: Dual, start, keep: bool):
+    def __init__(
+        self, posterior: GaussianPosterior, rows: BatchRows, dual: Dual, start, store_rows: bool
+    ):
         self.posterior, self.rows, self.dual, self.start = posterior, rows, dual, start
         self.start_weights = start if posterior.factor is None else start @ posterior.factor
         self.weights = self.start_weights.copy()
         self.alpha = np.zeros(dual.signs.shape)
         self.whiten, self.whitened_rows = posterior.whitening(rows.count), None
-        if keep:
+        if store_rows:
             self.whitened_rows = np.empty((rows.count, rows.width))
             for rows_slice in rows.chunk_slices():
                 self.whitened_rows[rows_slice] = self.whiten(rows.to_dense(rows_slice))
@@ -101,7 +103,7 @@ class Whitened:
 
     def mean(self):
         """Means of the outputs."""
-        return self.posterior.unwhitened(self.weights)
+        return self.posterior.unwhiten(self.weights)
 
     def dual_sum(self):
         """Sums of alpha y x."""
@@ -120,7 +122,9 @@ class Whitened:
 class Kernel:
     """Sweeps with the Gram matrix X Sigma X' of the rows, without an array of width squared."""
 
-    def __init__(self, posterior: Belief, rows: Rows, dual: Dual, start, gram, row_weights):
+    def __init__(
+        self, posterior: GaussianPosterior, rows: BatchRows, dual: Dual, start, gram, row_weights
+    ):
         self.posterior, self.rows, self.dual, self.start = posterior, rows, dual, start
         self.weight_roots = np.sqrt(row_weights)
         self.gram = np.ascontiguousarray(
@@ -151,16 +155,16 @@ class Kernel:
         return self.current_scores.T
 
 
-class Raw:
+class RawSweeps:
     """Sweeps over sparse rows without whitening, with a full covariance matrix or the identity."""
 
-    def __init__(self, posterior: Belief, rows: Rows, dual: Dual, start):
+    def __init__(self, posterior: GaussianPosterior, rows: BatchRows, dual: Dual, start):
         self.rows, self.dual, self.start = rows, dual, start
         self.sparse = rows.scale_rows() if rows.sparse else sp.csr_array(rows.to_dense(slice(None)))
         self.sparse.sum_duplicates()
         self.sigma = posterior.covariance()
         self.squared_norms = np.full(rows.count, np.nan)
-        self.alpha, self.now = np.zeros(dual.signs.shape), start.copy()
+        self.alpha, self.weights = np.zeros(dual.signs.shape), start.copy()
 
     def sweep(self, order) -> None:
         """Run one sweep over the rows in `order`."""
@@ -168,11 +172,11 @@ class Raw:
         rows, dual = self.sparse, self.dual
         csr = (rows.data, rows.indices.view(index_dtype), rows.indptr.astype(np.uint64))
         box = (dual.signs, dual.bounds, dual.ridges)
-        sweep_raw(*csr, order, self.sigma, *box, self.alpha, self.squared_norms, self.now)
+        sweep_raw(*csr, order, self.sigma, *box, self.alpha, self.squared_norms, self.weights)
 
     def mean(self):
         """Means of the outputs."""
-        return self.now.copy()
+        return self.weights.copy()
 
     def dual_sum(self):
         """Sums of alpha y x."""
@@ -183,17 +187,19 @@ class Raw:
         return self.rows.scores(mean)
 
 
-def choose_solver(posterior: Belief, rows: Rows, solver: str) -> str:
+def choose_solver(posterior: GaussianPosterior, rows: BatchRows, solver: str) -> str:
     """Return the solver for a batch: the one of least memory, then the one of least work."""
     if solver != "auto":
         return solver
     if posterior.factor is None and posterior.n_scaled_rows + rows.count < rows.width:
         return "kernel"
-    is_sparse = rows.sparse and rows.matrix.nnz < SPARSE * rows.count * rows.columns
+    is_sparse = rows.sparse and rows.matrix.nnz < RAW_MAX_DENSITY * rows.count * rows.columns
     return "raw" if is_sparse else "cholesky"
 
 
-def _start_sweeps(posterior: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions):
+def _start_sweeps(
+    posterior: GaussianPosterior, rows: BatchRows, dual: Dual, row_weights, options: SweepOptions
+):
     """Add the rows to the precision, and return the sweeps of the chosen solver."""
     solver_name = choose_solver(posterior, rows, options.solver)
     is_identity = (
@@ -213,11 +219,11 @@ def _start_sweeps(posterior: Belief, rows: Rows, dual: Dual, row_weights, option
         posterior.add_rows(rows, row_weights)
     start = _prior_mean(posterior, options)
     if solver_name == "raw" or (is_identity and rows.sparse):
-        return Raw(posterior, rows, dual, start)
-    return Whitened(posterior, rows, dual, start, keep=options.max_iter > 1)
+        return RawSweeps(posterior, rows, dual, start)
+    return WhitenedSweeps(posterior, rows, dual, start, store_rows=options.max_iter > 1)
 
 
-def _prior_mean(posterior: Belief, options: SweepOptions) -> np.ndarray:
+def _prior_mean(posterior: GaussianPosterior, options: SweepOptions) -> np.ndarray:
     """Return the prior mean of a batch."""
     return (
         posterior.mean
@@ -227,7 +233,12 @@ def _prior_mean(posterior: Belief, options: SweepOptions) -> np.ndarray:
 
 
 def learn_batch(
-    posterior: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions, sweep_order
+    posterior: GaussianPosterior,
+    rows: BatchRows,
+    dual: Dual,
+    row_weights,
+    options: SweepOptions,
+    sweep_order,
 ) -> BatchResult:
     """Update the Gaussian by one batch: run sweeps until the gap is at most `tol` times the
     objective.
@@ -263,6 +274,10 @@ def _evaluate(sweeps, mean, dual_sum) -> dict:
     """Return the objective and dual, summed over the outputs, and the largest relative gap."""
     half = 0.5 * np.einsum("ij,ij->i", dual_sum, mean - sweeps.start)
     primal = half + sweeps.dual.losses(sweeps.scores(mean))
-    dual = -half + sweeps.dual.gains(sweeps.alpha) - np.einsum("ij,ij->i", dual_sum, sweeps.start)
+    dual = (
+        -half
+        + sweeps.dual.alpha_terms(sweeps.alpha)
+        - np.einsum("ij,ij->i", dual_sum, sweeps.start)
+    )
     gap = (primal - dual) / np.maximum(np.abs(primal), np.finfo(float).tiny)
     return {"objective": float(primal.sum()), "dual": float(dual.sum()), "gap": float(gap.max())}

@@ -9,12 +9,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from tamis.base.estimators.classifier import WeightedClassifier
-from tamis.base.estimators.estimator import take
-from tamis.base.estimators.margins import Margins
-from tamis.base.parameters import ABOVE, BOOL, NUMBER, RANDOM, Seed, estimator, parameter
+from tamis.base.estimators.estimator import validate_training
+from tamis.base.estimators.margins import MarginMixin
+from tamis.base.parameters import (
+    BOOL,
+    NON_NEGATIVE,
+    POSITIVE,
+    RANDOM_STATE,
+    Seed,
+    estimator,
+    parameter,
+)
 from tamis.base.validation import warn_user
 from tamis.methods.batch_confidence_weighted.dual import BatchResult, Dual, make_dual
-from tamis.system.schema import count, figure, records
+from tamis.system.schema import count, records, statistic
 from tamis.system.threads import locked
 
 C_DESCRIPTION = (
@@ -24,7 +32,7 @@ EMPTY_BATCH = BatchResult(0, 0.0, True, [])  # result of a batch without rows
 
 
 @estimator(kw_only=True)
-class BatchModel(Margins, WeightedClassifier):
+class BatchModel(MarginMixin, WeightedClassifier):
     """Base of the models that learn a batch at a time.
 
     A model adds `C`, `cov_C`, `loss`, `max_iter` and `_learn`.
@@ -32,7 +40,7 @@ class BatchModel(Margins, WeightedClassifier):
 
     tol: float | None = parameter(
         1e-3,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "Sweeps end at a duality gap of at most this fraction of the objective. None runs "
         "`max_iter` sweeps.",
     )
@@ -42,11 +50,13 @@ class BatchModel(Margins, WeightedClassifier):
         "Whether to append a constant column, to each block where there are blocks. It is "
         "regularised, as in liblinear, has a covariance, and does not count as a feature.",
     )
-    intercept_scaling: float = parameter(1.0, [ABOVE], "Value of the constant column.")
-    random_state: Seed = parameter(None, [RANDOM], "Seed of the order of the rows in each sweep.")
+    intercept_scaling: float = parameter(1.0, [POSITIVE], "Value of the constant column.")
+    random_state: Seed = parameter(
+        None, [RANDOM_STATE], "Seed of the order of the rows in each sweep."
+    )
     _contents: ClassVar[dict] = {
         "n_iter_": count(),
-        "gap_": figure(finite=False),
+        "gap_": statistic(finite=False),
         "history_": records(),
     }
     _attributes: ClassVar[str] = """\
@@ -102,7 +112,9 @@ class BatchModel(Margins, WeightedClassifier):
         self._validate_params()
         continues = not is_fit and "_belief" in vars(self)
         known_targets, posterior = (self._targets, self._belief) if continues else (None, None)
-        training = take(self, X, y, sample_weight, whole=is_fit, known=known_targets, **classes)
+        training = validate_training(
+            self, X, y, sample_weight, is_fit=is_fit, known=known_targets, **classes
+        )
         signs = training.targets.signs(training.columns)
         posterior, result = self._learn(training.rows, signs, training.weights, posterior, is_fit)
         self.__dict__.update(
@@ -147,7 +159,7 @@ class BatchModel(Margins, WeightedClassifier):
         )
 
     # ------------------------------------------------------------------ fitted attributes
-    def _fitted(self, name: str):
+    def _fitted_state(self, name: str):
         if "_belief" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
         return self._belief

@@ -8,13 +8,13 @@ row: (C, 0) for the hinge loss, (inf, 1 / 2C) for the squared hinge.
 
 import numpy as np
 
-from tamis.numerics.csr import product
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.csr import dot
+from tamis.numerics.numba import compiled, compiled_helper
 
 ONE = np.uint64(1)
 
 
-@helper
+@compiled_helper
 def maximize_coordinate(alpha, slack, curvature, ridge, bound):
     """Return the value of one dual variable that maximises the dual; `slack` is 1 - margin.
 
@@ -37,11 +37,11 @@ def sweep_whitened(rows, order, batch_index, signs, bounds, ridges, alpha, weigh
         k = np.uint64(order[r])
         i = np.uint64(batch_index[k])
         row = rows[k]
-        squared_norm = product(row, row)
+        squared_norm = dot(row, row)
         for c in range(np.uint64(weights.shape[0])):
             sign, old = signs[i, c], alpha[i, c]
             new = maximize_coordinate(
-                old, 1.0 - sign * product(row, weights[c]), squared_norm, ridges[i], bounds[i]
+                old, 1.0 - sign * dot(row, weights[c]), squared_norm, ridges[i], bounds[i]
             )
             if new != old:
                 alpha[i, c] = new
@@ -67,7 +67,7 @@ def sweep_kernel(gram, order, signs, bounds, ridges, alpha, scores):
                     scores[c, j] += change * gram[i, j]
 
 
-@helper
+@compiled_helper
 def add_covariance_product(data, indices, first, last, sigma, change, mean):
     """Add `change * Sigma x` to the mean for a sparse row x; an empty Sigma is the identity."""
     for k in range(first, last):
@@ -80,7 +80,7 @@ def add_covariance_product(data, indices, first, last, sigma, change, mean):
             mean[indices[k]] += scaled
 
 
-@helper
+@compiled_helper
 def quadratic_form(data, indices, first, last, sigma):
     """Return x' Sigma x of a sparse row."""
     total = 0.0

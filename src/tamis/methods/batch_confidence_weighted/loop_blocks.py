@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.methods.batch_confidence_weighted.loop import maximize_coordinate
-from tamis.numerics.numba import compiled, helper, prefetch
+from tamis.numerics.numba import compiled, compiled_helper, prefetch
 
 ONE = np.uint64(1)
 # Rows ahead of which entries, and pointers to them, are prefetched; both were chosen by timing.
@@ -50,7 +50,7 @@ class DualState(NamedTuple):
     unscaled: np.ndarray
 
 
-@helper
+@compiled_helper
 def fill_gradient_norms(block_norms, sigma, gradient_norms):
     """Compute the block norms t of the maximiser of z.w - sigma |w|^2 / 2 - (sum |w_k|)^2 / 2,
     given the block norms a of z; return their sum S.
@@ -102,7 +102,7 @@ def append_block(rows, new_rows, shift, joined):
         out_indptr[i + ONE] = end
 
 
-@helper
+@compiled_helper
 def add_covariance_column(step, j, k, blocks, unscaled):
     """Add `step` times column j of the covariance of block k to `unscaled`."""
     first = blocks.starts[k]
@@ -115,7 +115,7 @@ def add_covariance_column(step, j, k, blocks, unscaled):
         unscaled[first + m] += step * blocks.sigma[offset + m]
 
 
-@helper
+@compiled_helper
 def add_row(i, change, constant, blocks, state):
     """Add `change` times row i to the dual sum, and Sigma times that to `unscaled`."""
     data, indices, indptr = blocks.csr
@@ -133,7 +133,7 @@ def add_row(i, change, constant, blocks, state):
             add_covariance_column(step, end - ONE, k, blocks, state.unscaled)
 
 
-@helper
+@compiled_helper
 def fill_constant_step(blocks, column):
     """Compute the change of `unscaled` for a step of 1 on the constant column of every block."""
     constant = blocks.constant
@@ -203,7 +203,7 @@ def sweep_scaled(blocks, order, block_scales, curvatures, box, state):
         unscaled[j] += constant_sum * constant_step[j]
 
 
-@helper
+@compiled_helper
 def row_products(i, blocks, unscaled, products):
     """Compute the inner product of row i with `unscaled` in each block."""
     data, indices, indptr = blocks.csr
@@ -218,7 +218,7 @@ def row_products(i, blocks, unscaled, products):
         products[k] = total + constant * unscaled[end - ONE] if constant != 0.0 else total
 
 
-@helper
+@compiled_helper
 def conjugate_derivative(delta, coordinate):
     """Return the derivative of the conjugate along the dual variable of one row, `delta` away from
     its present value.
@@ -237,7 +237,7 @@ def conjugate_derivative(delta, coordinate):
     return total
 
 
-@helper
+@compiled_helper
 def exact_step(old, ridge, bound, coordinate):
     """Return the value of one dual variable that maximises the dual: a bracket by doubling, then
     false position (Illinois).

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tamis.base.estimators.estimator import take
+from tamis.base.estimators.estimator import validate_training
 from tamis.base.partition_sums import (
     PartitionBlocks,
     PartitionSums,
@@ -18,9 +18,17 @@ from tamis.base.partition_sums import (
     first_targets,
     with_columns,
 )
-from tamis.methods.batch_confidence_weighted.belief import Belief, check_room
-from tamis.methods.batch_confidence_weighted.dual import SPARSE, Raw, Whitened, check_finite
-from tamis.methods.batch_confidence_weighted.rows import Rows
+from tamis.methods.batch_confidence_weighted.dual import (
+    RAW_MAX_DENSITY,
+    RawSweeps,
+    WhitenedSweeps,
+    check_finite,
+)
+from tamis.methods.batch_confidence_weighted.posterior import (
+    GaussianPosterior,
+    check_covariance_memory,
+)
+from tamis.methods.batch_confidence_weighted.rows import BatchRows
 
 MAX_SEED = 2**31 - 1
 
@@ -35,11 +43,13 @@ def refuse_sums(model: Any) -> str:
 # --------------------------------------------------------------------------- tasks
 def _training_rows(
     blocks: PartitionBlocks, model: Any, targets: Any
-) -> tuple[Rows, np.ndarray, np.ndarray]:
+) -> tuple[BatchRows, np.ndarray, np.ndarray]:
     """Rows of weight above 0 of a partition, their signs and weights."""
     rows, signs, weights = [], [], []
     for block in blocks:
-        taken = take(model, block.X, block.y, block.weights, whole=False, known=targets)
+        taken = validate_training(
+            model, block.X, block.y, block.weights, is_fit=False, known=targets
+        )
         rows.append(taken.rows)
         signs.append(targets.signs(taken.columns))
         weights.append(taken.weights)
@@ -47,7 +57,7 @@ def _training_rows(
         matrix: Any = sp.csr_array(sp.vstack([sp.csr_array(one) for one in rows], format="csr"))
     else:
         matrix = np.concatenate(rows) if len(rows) > 1 else rows[0]
-    return Rows(matrix, model._constant()), np.concatenate(signs), np.concatenate(weights)
+    return BatchRows(matrix, model._constant()), np.concatenate(signs), np.concatenate(weights)
 
 
 def _gram(blocks: PartitionBlocks, model: Any, targets: Any) -> tuple:
@@ -60,42 +70,36 @@ def _gram(blocks: PartitionBlocks, model: Any, targets: Any) -> tuple:
 
 
 def _dual_solver(
-    blocks: PartitionBlocks, model: Any, targets: Any, belief: Belief, solver: str
-) -> Raw | Whitened:
+    blocks: PartitionBlocks, model: Any, targets: Any, belief: GaussianPosterior, solver: str
+) -> RawSweeps | WhitenedSweeps:
     """The solver of a partition, its dual variables 0."""
     rows, signs, weights = _training_rows(blocks, model, targets)
     dual = model._dual(signs, weights)
     if solver == "raw":
-        return Raw(belief, rows, dual, belief.mean)
-    return Whitened(belief, rows, dual, belief.mean, keep=model.max_iter > 1)
+        return RawSweeps(belief, rows, dual, belief.mean)
+    return WhitenedSweeps(belief, rows, dual, belief.mean, store_rows=model.max_iter > 1)
 
 
 def _sweep(
-    solver: Raw | Whitened, weights: np.ndarray, seed: int | None
-) -> tuple[Raw | Whitened, np.ndarray]:
+    solver: RawSweeps | WhitenedSweeps, weights: np.ndarray, seed: int | None
+) -> tuple[RawSweeps | WhitenedSweeps, np.ndarray]:
     """The solver after a sweep that starts from these weights, and the weights after it."""
     after, count = copy.copy(solver), solver.rows.count
     after.alpha = solver.alpha.copy()
-    _set_weights(after, weights.copy())
+    after.weights = weights.copy()
     order = np.arange(count) if seed is None else np.random.RandomState(seed).permutation(count)
     after.sweep(order)
-    return after, after.now if isinstance(after, Raw) else after.weights
+    return after, after.weights
 
 
-def _set_weights(solver: Raw | Whitened, weights: np.ndarray) -> None:
-    """Let a solver go on from these weights."""
-    if isinstance(solver, Raw):
-        solver.now = weights
-    else:
-        solver.weights = weights
-
-
-def _objective_sums(solver: Raw | Whitened, weights: np.ndarray, mean: np.ndarray) -> tuple:
+def _objective_sums(
+    solver: RawSweeps | WhitenedSweeps, weights: np.ndarray, mean: np.ndarray
+) -> tuple:
     """Losses and dual gains of a partition after a sweep, and its sums of alpha y x."""
     solver = copy.copy(solver)
-    _set_weights(solver, weights)
-    losses, gains = solver.dual.losses(solver.scores(mean)), solver.dual.gains(solver.alpha)
-    return losses, gains, solver.dual_sum() if isinstance(solver, Raw) else np.zeros(0)
+    solver.weights = weights
+    losses, gains = solver.dual.losses(solver.scores(mean)), solver.dual.alpha_terms(solver.alpha)
+    return losses, gains, solver.dual_sum() if isinstance(solver, RawSweeps) else np.zeros(0)
 
 
 # --------------------------------------------------------------------------- the fit
@@ -105,12 +109,12 @@ def fit_sums(model: Any, sums: PartitionSums) -> None:
     worker_model._validate_params()
     targets = sums.first(first_targets, worker_model)
     worker_model.class_weight = class_weights(worker_model, targets, sums)
-    belief = Belief(targets.outputs, sums.n_features, worker_model._constant())
-    check_room(belief.width)
+    belief = GaussianPosterior(targets.outputs, sums.n_features, worker_model._constant())
+    check_covariance_memory(belief.width)
     gram, n_rows, entries, n_dense = sums.total(_gram, worker_model, targets)
     if len(gram):
-        belief.absorb_gram(gram)
-    is_sparse = not n_dense and entries < SPARSE * n_rows * sums.n_features
+        belief.add_gram(gram)
+    is_sparse = not n_dense and entries < RAW_MAX_DENSITY * n_rows * sums.n_features
     solver = model.solver if model.solver != "auto" else "raw" if is_sparse else "cholesky"
     if not len(gram) and not n_dense:
         solver = "raw"
@@ -126,7 +130,9 @@ def fit_sums(model: Any, sums: PartitionSums) -> None:
         model._warn_unfinished(gap)
 
 
-def _sweeps(model: Any, prepared: PreparedPartitions, belief: Belief, is_raw: bool) -> list[dict]:
+def _sweeps(
+    model: Any, prepared: PreparedPartitions, belief: GaussianPosterior, is_raw: bool
+) -> list[dict]:
     """Sweep until the gap is small; set the means of the belief, and return the history."""
     random, count = check_random_state(copy.deepcopy(model.random_state)), len(prepared)
     weights, history = np.zeros_like(belief.mean), list[dict]()
@@ -136,7 +142,7 @@ def _sweeps(model: Any, prepared: PreparedPartitions, belief: Belief, is_raw: bo
             order = random.permutation(count).tolist()
             seeds = random.randint(MAX_SEED, size=count).tolist()
         weights = prepared.relay(_sweep, weights, order, [(seed,) for seed in seeds])
-        mean = weights if is_raw else belief.unwhitened(weights)
+        mean = weights if is_raw else belief.unwhiten(weights)
         losses, gains, dual_sum = prepared.total(_objective_sums, weights, mean)
         if not is_raw:
             dual_sum = weights if belief.factor is None else weights @ belief.factor.T

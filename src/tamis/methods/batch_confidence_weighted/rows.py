@@ -12,7 +12,7 @@ CHUNK_SIZE = 1 << 20  # numbers in a dense chunk of rows: 8 MiB
 SPARSE_GRAM_DENSITY = 0.05  # above this density BLAS on dense chunks makes the Gram matrix faster
 
 
-class Rows:
+class BatchRows:
     """Rows as a dense array or SciPy CSR array, and the value of a constant last column (0: no such
     column).
     """
@@ -81,7 +81,7 @@ class Rows:
     def _gram(self, row_weights):
         """Return the same without the constant column."""
         if self.sparse and self.matrix.nnz < SPARSE_GRAM_DENSITY * self.count * self.columns:
-            scaled = Rows(self.matrix, 0.0).scale_rows(np.sqrt(row_weights))
+            scaled = BatchRows(self.matrix, 0.0).scale_rows(np.sqrt(row_weights))
             return np.asfortranarray((scaled.T @ scaled).toarray())
         return self._gram_dense(row_weights)
 

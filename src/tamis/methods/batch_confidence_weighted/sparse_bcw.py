@@ -7,18 +7,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.estimators.estimator import take_asked
+from tamis.base.estimators.estimator import validate_prediction
 from tamis.base.estimators.selector import Selector
-from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
+from tamis.base.parameters import (
+    BOOL,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    estimator,
+    one_of_strings,
+    parameter,
+)
 from tamis.base.validation import warn_user
-from tamis.methods.batch_confidence_weighted.belief import Belief
 from tamis.methods.batch_confidence_weighted.blocks import BlockPosterior, score_blocks
 from tamis.methods.batch_confidence_weighted.cutting_planes import SBCWOptions, learn_sparse
 from tamis.methods.batch_confidence_weighted.dual import BatchResult, SweepOptions, learn_batch
 from tamis.methods.batch_confidence_weighted.estimator import C_DESCRIPTION, EMPTY_BATCH, BatchModel
-from tamis.methods.batch_confidence_weighted.rows import Rows
+from tamis.methods.batch_confidence_weighted.posterior import GaussianPosterior
+from tamis.methods.batch_confidence_weighted.rows import BatchRows
 from tamis.numerics.hashing import merge_duplicates
-from tamis.system.schema import listing, part
+from tamis.system.schema import list_of, nested_object
 
 N_ROUNDS = 15  # default number of rounds, as in the paper
 COV_C_DIVISOR = 100.0  # cov_C=None is C divided by this: more accurate than C in benchmarks
@@ -84,47 +92,47 @@ class SparseBCWClassifier(Selector, BatchModel):
     """
 
     n_features_to_select: int = parameter(
-        150, [COUNT], "Maximum number of selected features, for each output."
+        150, [POSITIVE_INTEGER], "Maximum number of selected features, for each output."
     )
     block_size: int | None = parameter(
         None,
-        [COUNT, None],
+        [POSITIVE_INTEGER, None],
         "Features selected in a round; None is a fifteenth of `n_features_to_select`.",
     )
-    C: float = parameter(1.0, [ABOVE], C_DESCRIPTION)
+    C: float = parameter(1.0, [POSITIVE], C_DESCRIPTION)
     cov_C: float | None = parameter(
         None,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "Weight of a row in the precision; None is C / 100. With C itself, blocks that are equally "
         "useful are regularised too much.",
     )
     loss: str = parameter(
         "squared_hinge",
-        [one_of("hinge", "squared_hinge")],
+        [one_of_strings("hinge", "squared_hinge")],
         'Loss. With "hinge" the dual variables reach their bound, and later rounds score the '
         "columns as the first round does.",
     )
     solver: str = parameter(
         "mkl",
-        [one_of("mkl", "exact", "online")],
+        [one_of_strings("mkl", "exact", "online")],
         'Solver of the problem over all blocks: "mkl" updates weights of the blocks after each '
         'sweep, "exact" uses an exact line search at each row, "online" is one sweep with the '
         "steps of the paper, in the order of the rows in `partial_fit`.",
     )
     sigma: float | None = parameter(
         None,
-        [ABOVE, None],
+        [POSITIVE, None],
         'Strength of the ridge penalty; None is 0.01, and 1 with ``solver="online"``, because its '
         "steps are too long for smaller values.",
     )
     criterion: str = parameter(
         "plain",
-        [one_of("plain", "cov")],
+        [one_of_strings("plain", "cov")],
         'Score of a column; "cov" divides it by the precision of the single column.',
     )
     covariance: str = parameter(
         "block",
-        [one_of("block", "identity")],
+        [one_of_strings("block", "identity")],
         r'"identity" fixes :math:`\Sigma_k = I`: the feature generating machine (FGM).',
     )
     refit: bool = parameter(
@@ -134,16 +142,20 @@ class SparseBCWClassifier(Selector, BatchModel):
         "selected columns.",
         kw_only=True,
     )
-    max_iter: int = parameter(100, [COUNT], "Maximum number of sweeps in a round.", kw_only=True)
+    max_iter: int = parameter(
+        100, [POSITIVE_INTEGER], "Maximum number of sweeps in a round.", kw_only=True
+    )
     theta_tol: float = parameter(
         0.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         "Rounds end early when the dual, theta, changes by at most this fraction (the paper's "
         "second rule). 0 selects all `n_features_to_select`.",
         kw_only=True,
     )
     # one Gaussian for each output
-    _contents: ClassVar[dict] = {"_belief": listing(part(BlockPosterior, "columns"), "outputs")}
+    _contents: ClassVar[dict] = {
+        "_belief": list_of(nested_object(BlockPosterior, "columns"), "outputs")
+    }
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
             Means of the weights; zeros are exact. Computed on access.
@@ -223,8 +235,8 @@ class SparseBCWClassifier(Selector, BatchModel):
 
     def _refit_weights(self, matrix, dual, posterior, orders) -> np.ndarray:
         """Return the weights of a linear SVM on the selected columns, then its intercept."""
-        rows = Rows(matrix[:, posterior.columns], posterior.constant)
-        svm = Belief(1, rows.columns, posterior.constant)
+        rows = BatchRows(matrix[:, posterior.columns], posterior.constant)
+        svm = GaussianPosterior(1, rows.columns, posterior.constant)
         options = SweepOptions("raw", "last", self.max_iter, self.tol)
         learn_batch(svm, rows, dual, np.zeros(rows.count), options, orders)
         intercept = posterior.constant * svm.mean[0, -1] if posterior.constant else 0.0
@@ -250,19 +262,23 @@ class SparseBCWClassifier(Selector, BatchModel):
 
     # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
-        matrix = take_asked(self, X)
+        matrix = validate_prediction(self, X)
         return score_blocks(self._belief, matrix)
 
     def _margin_variance(self, X):
         """Return the margins of the rows and their variances over all selected columns."""
-        matrix, posteriors, as_output = take_asked(self, X), self._belief, self._targets.decision
+        matrix, posteriors, as_output = (
+            validate_prediction(self, X),
+            self._belief,
+            self._targets.shape_scores,
+        )
         variance = np.column_stack([posterior.variances(matrix) for posterior in posteriors])
         return as_output(score_blocks(posteriors, matrix)), as_output(variance)
 
     @property
     def coef_(self):
         """Means of the weights, of shape (outputs, n_features)."""
-        posteriors = self._fitted("coef_")
+        posteriors = self._fitted_state("coef_")
         weights = np.zeros((len(posteriors), self.n_features_in_))
         for c, posterior in enumerate(posteriors):
             columns, values, _ = posterior.weights()
@@ -272,18 +288,18 @@ class SparseBCWClassifier(Selector, BatchModel):
     @property
     def intercept_(self):
         """Intercepts, one for each output."""
-        return np.array([posterior.weights()[2] for posterior in self._fitted("intercept_")])
+        return np.array([posterior.weights()[2] for posterior in self._fitted_state("intercept_")])
 
     @property
     def variance_(self):
         """Variances of the weights, shaped as `coef_`."""
-        posteriors = self._fitted("variance_")
+        posteriors = self._fitted_state("variance_")
         return np.array([posterior.diagonal(self.n_features_in_) for posterior in posteriors])
 
     @property
     def support_(self):
         """Indices of the features with a weight other than 0; for several outputs the union."""
-        weights_by_output = [posterior.weights() for posterior in self._fitted("support_")]
+        weights_by_output = [posterior.weights() for posterior in self._fitted_state("support_")]
         return np.unique(
             np.concatenate([columns[values != 0.0] for columns, values, _ in weights_by_output])
         )
@@ -292,20 +308,23 @@ class SparseBCWClassifier(Selector, BatchModel):
     def blocks_(self):
         """Selected features, in the blocks and order of their selection."""
         blocks = [
-            [block.copy() for block in posterior.blocks] for posterior in self._fitted("blocks_")
+            [block.copy() for block in posterior.blocks]
+            for posterior in self._fitted_state("blocks_")
         ]
         return blocks[0] if len(blocks) == 1 else blocks
 
     @property
     def n_selected_(self):
         """Number of selected features."""
-        columns = [posterior.columns for posterior in self._fitted("n_selected_")]
+        columns = [posterior.columns for posterior in self._fitted_state("n_selected_")]
         return len(np.unique(np.concatenate(columns)))
 
     @property
     def n_active_(self):
         """Number of features in blocks whose weights are not 0."""
         active = [
-            block for posterior in self._fitted("n_active_") for block in posterior.active_blocks()
+            block
+            for posterior in self._fitted_state("n_active_")
+            for block in posterior.active_blocks()
         ]
         return len(np.unique(np.concatenate([*active, np.zeros(0, np.int64)])))

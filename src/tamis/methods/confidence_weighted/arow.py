@@ -1,6 +1,6 @@
 """AROW, NAROW and the second-order perceptron."""
 
-from tamis.base.parameters import ABOVE, estimator, parameter
+from tamis.base.parameters import POSITIVE, estimator, parameter
 from tamis.methods.confidence_weighted.estimator import (
     ConfidentClassifier,
     FullCovarianceModel,
@@ -58,7 +58,7 @@ class AROWClassifier(FullCovarianceModel, WeightedConfidentClassifier):
 
     r: float = parameter(
         1.0,
-        [ABOVE],
+        [POSITIVE],
         "How little a single row is trusted: the larger, the shorter the steps. Divided by the "
         "row's weight.",
     )
@@ -109,7 +109,7 @@ class NAROWClassifier(FullCovarianceModel, ConfidentClassifier):
 
     b: float = parameter(
         1.0,
-        [ABOVE],
+        [POSITIVE],
         "Inverse of the variance at which a row counts as sure: the larger, the more the "
         "covariance narrows.",
     )
@@ -157,7 +157,7 @@ class SecondOrderPerceptron(FullCovarianceModel, WeightedConfidentClassifier):
 
     a: float = parameter(
         1.0,
-        [ABOVE],
+        [POSITIVE],
         "Precision of each weight before the first row: the larger, the shorter the first steps.",
     )
 

@@ -6,7 +6,15 @@ from numbers import Real
 from scipy.special import ndtri
 from sklearn.utils._param_validation import Interval
 
-from tamis.base.parameters import ABOVE, AUTO, Auto, estimator, is_auto, one_of, parameter
+from tamis.base.parameters import (
+    AUTO,
+    POSITIVE,
+    Auto,
+    estimator,
+    is_auto,
+    one_of_strings,
+    parameter,
+)
 from tamis.methods.confidence_weighted.estimator import (
     ConfidentClassifier,
     FullCovarianceModel,
@@ -68,7 +76,7 @@ class CWClassifier(FullCovarianceModel, ConfidentClassifier):
     )
     form: str = parameter(
         "variance",
-        [one_of("std", "variance")],
+        [one_of_strings("std", "variance")],
         "Whether the margin grows with the variance of the row (the first form, 2008) or with "
         "its standard deviation (the exact one, 2009).",
     )
@@ -122,7 +130,7 @@ class SCWClassifier(FullCovarianceModel, WeightedConfidentClassifier):
 
     variant: str = parameter(
         "I",
-        [one_of("I", "II")],
+        [one_of_strings("I", "II")],
         "Linear or squared price of the shortfall.",
     )
     confidence: float | Auto = parameter(
@@ -133,7 +141,7 @@ class SCWClassifier(FullCovarianceModel, WeightedConfidentClassifier):
     )
     C: float = parameter(
         1.0,
-        [ABOVE],
+        [POSITIVE],
         "Price of the shortfall: the larger, the longer the steps. Row weights multiply it.",
     )
 

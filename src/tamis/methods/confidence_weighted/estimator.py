@@ -4,15 +4,22 @@ warnings.
 
 from typing import ClassVar, NamedTuple
 
-from tamis.base.estimators.classifier import ClassStream, WeightedClassifier
-from tamis.base.estimators.margins import Margins
-from tamis.base.estimators.mean import Mean, contents_with_paths
-from tamis.base.estimators.regressor import NumberStream
-from tamis.base.estimators.stream import Stream
-from tamis.base.parameters import BOOL, COUNT, NUMBER, estimator, one_of, parameter
+from tamis.base.estimators.classifier import StreamingClassifier, WeightedClassifier
+from tamis.base.estimators.margins import MarginMixin
+from tamis.base.estimators.mean import MeanState, path_contents
+from tamis.base.estimators.regressor import StreamingRegressor
+from tamis.base.estimators.stream import PassesModel
+from tamis.base.parameters import (
+    BOOL,
+    NON_NEGATIVE,
+    POSITIVE_INTEGER,
+    estimator,
+    one_of_strings,
+    parameter,
+)
 from tamis.base.validation import warn_user
-from tamis.numerics.csr import frozen
-from tamis.solvers.second_order.state import ConfidenceEngine
+from tamis.numerics.csr import readonly_view
+from tamis.solvers.second_order.state import ConfidenceState
 from tamis.terms.confidence_updates import Sides
 
 
@@ -29,7 +36,7 @@ class ConfidenceTerms(NamedTuple):
 
 
 @estimator(kw_only=True)
-class SecondOrder(Margins, Stream):
+class ConfidenceWeightedModel(MarginMixin, PassesModel):
     """Base of models with a mean and a covariance of the weights. A subclass adds `_model`, which
     returns its terms.
     """
@@ -42,17 +49,17 @@ class SecondOrder(Margins, Stream):
     )
     max_iter: int = parameter(
         1,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "Most passes over the data in `fit`. One is the rule: a row's weight in the covariance "
         "grows with each pass.",
     )
     tol: float | None = parameter(
         1e-3,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "`fit` ends when the mean loss of a pass has not improved by `tol` times the first pass's "
         "loss for `n_iter_no_change` passes. None runs all passes.",
     )
-    _contents: ClassVar[dict] = contents_with_paths(ConfidenceEngine)
+    _contents: ClassVar[dict] = path_contents(ConfidenceState)
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
             Means of the weights. Computed on access; a regressor with one target has shape
@@ -71,13 +78,13 @@ class SecondOrder(Margins, Stream):
             The constants behind the parameters."""
 
     # ------------------------------------------------------------------ training
-    def _begin(
+    def _new_state(
         self, model: ConfidenceTerms, targets, n_features: int, is_fit: bool
-    ) -> ConfidenceEngine:
+    ) -> ConfidenceState:
         shape = n_features, targets.outputs
-        return ConfidenceEngine(model.terms, model.flags, *shape, model.full, model.n_kept)
+        return ConfidenceState(model.terms, model.flags, *shape, model.full, model.n_kept)
 
-    def _renew(self, solver_state, model: ConfidenceTerms, targets, n_features, is_fit):
+    def _updated_state(self, solver_state, model: ConfidenceTerms, targets, n_features, is_fit):
         if solver_state.full != model.full or solver_state.flags[1] != model.flags[1]:
             raise ValueError(
                 f"{type(self).__name__}: `covariance` or its start changed since the model was "
@@ -86,11 +93,11 @@ class SecondOrder(Margins, Stream):
         solver_state.terms, solver_state.flags = model.terms, model.flags
         return solver_state
 
-    def _weigh(self, targets, columns, weights, **stream):
+    def _weight_rows(self, targets, columns, weights, **stream):
         """Return the targets and the row weights; a method without a loss that weights could scale
         learns from a row or skips it.
         """
-        targets, weights = super()._weigh(targets, columns, weights, **stream)
+        targets, weights = super()._weight_rows(targets, columns, weights, **stream)
         if self._model().terms[1].weighs() or not len(weights):
             return targets, weights
         ignored = weights[(weights != 0.0) & (weights != 1.0)]
@@ -102,7 +109,7 @@ class SecondOrder(Margins, Stream):
                 "PAClassifier(variant='PA-I').",
                 UserWarning,
             )
-        return targets, frozen((weights > 0.0).astype(float))
+        return targets, readonly_view((weights > 0.0).astype(float))
 
     # ------------------------------------------------------------------ warnings
     def _diverged(self):
@@ -121,25 +128,25 @@ class SecondOrder(Margins, Stream):
 
     # ------------------------------------------------------------------ fitted attributes
     def _margin_variance(self, X):
-        solver_state, rows = self._asked(X)
-        if isinstance(solver_state, Mean):
+        solver_state, rows = self._state_and_rows(X)
+        if isinstance(solver_state, MeanState):
             raise ValueError(
                 f"{type(self).__name__}: the mean of several paths has no variances. Use the "
                 "models in `paths_`."
             )
         scores, variances = solver_state.score_with_variance(rows)
-        shape_outputs = self._targets.decision
+        shape_outputs = self._targets.shape_scores
         return shape_outputs(scores), shape_outputs(variances)
 
     @property
     def variance_(self):
         """Variances of the weights, in the shape of `coef_`; computed on access."""
-        return self._targets.shaped(self._fitted("variance_").variances())
+        return self._targets.shape_coef(self._fitted_state("variance_").variances())
 
     @property
     def resolved_params_(self):
         """The constants of the terms."""
-        terms = self._fitted("resolved_params_").terms
+        terms = self._fitted_state("resolved_params_").terms
         return {
             name: number
             for term in terms
@@ -149,18 +156,18 @@ class SecondOrder(Margins, Stream):
 
 
 @estimator(kw_only=True)
-class FullCovarianceModel(SecondOrder):
+class FullCovarianceModel(ConfidenceWeightedModel):
     """Models whose covariance may be a full matrix."""
 
     covariance: str = parameter(
         "diagonal",
-        [one_of("diagonal", "full")],
+        [one_of_strings("diagonal", "full")],
         "One variance a column, or a whole matrix (as a square root, which stays positive "
         "definite), for each class.",
     )
 
 
-class ConfidentClassifier(SecondOrder, ClassStream):
+class ConfidentClassifier(ConfidenceWeightedModel, StreamingClassifier):
     """Base of the confidence-weighted classifiers."""
 
     def _classifier_model(self, update, start: float = 1.0, n_kept: int = 0) -> ConfidenceTerms:
@@ -173,5 +180,5 @@ class WeightedConfidentClassifier(ConfidentClassifier, WeightedClassifier):
     """Base of the confidence-weighted classifiers with class weights, for methods with a loss."""
 
 
-class ConfidentRegressor(SecondOrder, NumberStream):
+class ConfidentRegressor(ConfidenceWeightedModel, StreamingRegressor):
     """Base of the confidence-weighted regressors."""

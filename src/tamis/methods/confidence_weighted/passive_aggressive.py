@@ -2,11 +2,11 @@
 identity.
 """
 
-from tamis.base.parameters import ABOVE, NUMBER, estimator, one_of, parameter
+from tamis.base.parameters import NON_NEGATIVE, POSITIVE, estimator, one_of_strings, parameter
 from tamis.methods.confidence_weighted.estimator import (
     ConfidenceTerms,
+    ConfidenceWeightedModel,
     ConfidentRegressor,
-    SecondOrder,
     WeightedConfidentClassifier,
 )
 from tamis.terms.confidence_updates import PAGain, Tube
@@ -15,15 +15,15 @@ VARIANT_CODES = {"PA": 0.0, "PA-I": 1.0, "PA-II": 2.0}
 
 
 @estimator
-class _PassiveAggressive(SecondOrder):
+class _PassiveAggressive(ConfidenceWeightedModel):
     """Models with passive-aggressive updates."""
 
     variant: str = parameter(
-        "PA-I", [one_of(*VARIANT_CODES)], "No slack, linear slack, squared slack."
+        "PA-I", [one_of_strings(*VARIANT_CODES)], "No slack, linear slack, squared slack."
     )
     C: float = parameter(
         1.0,
-        [ABOVE],
+        [POSITIVE],
         "Price of the slack: the larger, the longer the steps. Row weights multiply it. "
         'Without effect for "PA", which has no slack.',
     )
@@ -126,7 +126,7 @@ class PARegressor(_PassiveAggressive, ConfidentRegressor):
 
     epsilon: float = parameter(
         0.1,
-        [NUMBER],
+        [NON_NEGATIVE],
         "Half the width of the tube, in units of the target.",
     )
 

@@ -1,7 +1,7 @@
 """Second-order online feature selection (SOFS): AROW that keeps the most precise weights."""
 
 from tamis.base.estimators.selector import Selector
-from tamis.base.parameters import ABOVE, COUNT, estimator, parameter
+from tamis.base.parameters import POSITIVE, POSITIVE_INTEGER, estimator, parameter
 from tamis.methods.confidence_weighted.estimator import WeightedConfidentClassifier
 from tamis.terms.confidence_updates import AROWGain
 
@@ -55,25 +55,25 @@ class SOFSClassifier(Selector, WeightedConfidentClassifier):
 
     n_features_to_select: int = parameter(
         100,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "How many weights of each class may differ from 0.",
     )
     r: float = parameter(
         1.0,
-        [ABOVE],
+        [POSITIVE],
         "How little a single row is trusted: the larger, the shorter the steps. Divided by the "
         "row's weight.",
     )
 
-    _ordered = True  # of equally precise columns, the heap keeps the first ones
+    _needs_sorted_rows = True  # of equally precise columns, the heap keeps the first ones
 
     def _model(self):
         return self._classifier_model(AROWGain(float(self.r)), n_kept=self.n_features_to_select)
 
-    def _renew(self, solver_state, model, targets, n_features, is_fit):
+    def _updated_state(self, solver_state, model, targets, n_features, is_fit):
         if solver_state.kept.shape[1] != min(self.n_features_to_select, n_features):
             raise ValueError(
                 "SOFSClassifier: `n_features_to_select` changed since the model was fitted; call "
                 "fit with warm_start=False."
             )
-        return super()._renew(solver_state, model, targets, n_features, is_fit)
+        return super()._updated_state(solver_state, model, targets, n_features, is_fit)

@@ -16,7 +16,7 @@ from tamis.methods.data_thresholding.loop_rows import class_sums, entropy, logis
 LOSS_AT_ZERO = {"logistic": math.log(2.0), "hinge": 1.0}
 
 
-class Problem(NamedTuple):
+class ThresholdProblem(NamedTuple):
     """Signs and weights of the rows, name of the loss, strength of the L1 penalty, and whether to
     fit an intercept.
     """
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
     intercept: bool
 
 
-def mean_loss(problem: Problem, scores) -> float:
+def mean_loss(problem: ThresholdProblem, scores) -> float:
     """Return the weighted mean loss of the scores."""
     margins = problem.signs * scores
     losses = (
@@ -39,7 +39,7 @@ def mean_loss(problem: Problem, scores) -> float:
     return float(problem.row_weights @ losses)
 
 
-def objective(problem: Problem, weights, scores) -> float:
+def objective(problem: ThresholdProblem, weights, scores) -> float:
     """Return the objective, from the weights and the scores of the rows."""
     return mean_loss(problem, scores) + problem.strength * float(np.abs(weights).sum())
 
@@ -91,7 +91,7 @@ def safe_threshold(
 
 
 # --------------------------------------------------------------------------- after a fit
-def dual_start(problem: Problem, scores) -> np.ndarray:
+def dual_start(problem: ThresholdProblem, scores) -> np.ndarray:
     """Return the dual variables of the rows at their scores: minus the gradients of the losses."""
     margins = problem.signs * scores
     return problem.row_weights * (
@@ -99,7 +99,7 @@ def dual_start(problem: Problem, scores) -> np.ndarray:
     )
 
 
-def dual_value(problem: Problem, alphas, correlation: float) -> float:
+def dual_value(problem: ThresholdProblem, alphas, correlation: float) -> float:
     """Return the dual objective at `alphas`, scaled down to a feasible point; `correlation` is the
     largest ``|sum_i alpha_i y_i x_ij|`` of a column j.
     """
@@ -109,7 +109,7 @@ def dual_value(problem: Problem, alphas, correlation: float) -> float:
     return entropy(alphas, problem.row_weights, scale)
 
 
-def dual_limit(problem: Problem, alphas, correlation: float) -> float:
+def dual_limit(problem: ThresholdProblem, alphas, correlation: float) -> float:
     """Return an upper bound on `dual_value` that needs only the sum of `alphas`: by concavity, the
     dual at their mean.
     """
@@ -120,7 +120,7 @@ def dual_limit(problem: Problem, alphas, correlation: float) -> float:
     return -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
 
 
-def balance(problem: Problem, alphas) -> np.ndarray:
+def balance(problem: ThresholdProblem, alphas) -> np.ndarray:
     """Scale down the dual variables of the class with the larger sum, so that ``sum_i alpha_i y_i =
     0``, the condition of the intercept.
     """
@@ -137,7 +137,7 @@ def balance(problem: Problem, alphas) -> np.ndarray:
     return alphas * scale
 
 
-def balanced_duals(problem: Problem, scores) -> np.ndarray:
+def balanced_duals(problem: ThresholdProblem, scores) -> np.ndarray:
     """Return dual variables that satisfy the condition of the intercept; for the logistic loss, at
     the scores with the best intercept.
     """

@@ -7,7 +7,7 @@ import numpy as np
 
 from tamis.methods.data_thresholding.bounds import (
     LOSS_AT_ZERO,
-    Problem,
+    ThresholdProblem,
     absolute_bound,
     balance,
     dual_limit,
@@ -56,7 +56,9 @@ def divide(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator > 0.0 else math.inf
 
 
-def certify(problem: Problem, matrix, thresholded: ThresholdedMatrix, fit: Fit) -> Certificate:
+def certify(
+    problem: ThresholdProblem, matrix, thresholded: ThresholdedMatrix, fit: Fit
+) -> Certificate:
     """Return the certificate of a fit on thresholded data, from its objective and a dual lower
     bound on the original data.
     """
@@ -96,7 +98,9 @@ def certify(problem: Problem, matrix, thresholded: ThresholdedMatrix, fit: Fit) 
     )
 
 
-def _evaluate_on_data(problem: Problem, matrix, fit: Fit, duals) -> tuple[np.ndarray, float]:
+def _evaluate_on_data(
+    problem: ThresholdProblem, matrix, fit: Fit, duals
+) -> tuple[np.ndarray, float]:
     """Return the scores on the original data, and the larger dual value of two feasible points: the
     dual variables of the fit scaled down, and refined dual variables.
 

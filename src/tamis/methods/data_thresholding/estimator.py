@@ -7,22 +7,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.classifier import LikelyClassifier
-from tamis.base.estimators.estimator import take, take_asked
+from tamis.base.estimators.classifier import ProbabilisticClassifier
+from tamis.base.estimators.estimator import validate_prediction, validate_training
 from tamis.base.parameters import (
-    ABOVE,
     AUTO,
     BOOL,
-    COUNT,
-    NUMBER,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
     Auto,
     estimator,
     is_auto,
-    one_of,
+    one_of_strings,
     parameter,
 )
 from tamis.base.validation import warn_user
-from tamis.methods.data_thresholding.bounds import LOSS_AT_ZERO, Problem, safe_threshold
+from tamis.methods.data_thresholding.bounds import LOSS_AT_ZERO, ThresholdProblem, safe_threshold
 from tamis.methods.data_thresholding.certificate import Certificate
 from tamis.methods.data_thresholding.search import (
     ThresholdOptions,
@@ -31,8 +31,8 @@ from tamis.methods.data_thresholding.search import (
     search,
     search_path,
 )
-from tamis.methods.data_thresholding.thresholds import keeping
-from tamis.system.schema import array, count, number, plain, records
+from tamis.methods.data_thresholding.thresholds import threshold_for_fraction
+from tamis.system.schema import array, count, number, plain_data, records
 from tamis.terms.losses import LOSSES
 
 AUTO_MAX_ERROR = 0.01  # max_error of threshold="auto" if the user sets none
@@ -40,7 +40,7 @@ INITIAL_FRACTION = 0.5  # fraction of the nonzero entries above the first thresh
 
 
 @estimator
-class ThresholdedClassifier(LikelyClassifier):
+class ThresholdedClassifier(ProbabilisticClassifier):
     r"""Sparse linear classifier that is fitted to the large entries of the data only, with a bound
     on the distance from the optimum on all entries.
 
@@ -99,36 +99,38 @@ class ThresholdedClassifier(LikelyClassifier):
         "weights that it returns.",
         "estimator or None",
     )
-    alpha: float = parameter(1e-4, [ABOVE], "Strength of the L1 penalty.")
+    alpha: float = parameter(1e-4, [POSITIVE], "Strength of the L1 penalty.")
     loss: str = parameter(
-        "logistic", [one_of("logistic", "hinge")], "Loss of the objective and of the certificate."
+        "logistic",
+        [one_of_strings("logistic", "hinge")],
+        "Loss of the objective and of the certificate.",
     )
     threshold: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Entries of this absolute value or less are dropped. "auto" starts at the median of the '
         "nonzero entries, and uses a `max_error` of 0.01 if that is None.",
     )
     max_error: float | None = parameter(
         None,
-        [ABOVE, None],
+        [POSITIVE, None],
         "Maximum distance from the optimum on the original data. The threshold is halved until one "
         "of the bounds in the certificate is at most that. None never lowers the threshold.",
     )
     mode: str = parameter(
         "relative",
-        [one_of("relative", "absolute")],
+        [one_of_strings("relative", "absolute")],
         "Whether `max_error` is a fraction of the optimum, or in units of the objective.",
     )
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to fit an intercept; it is not penalised.", kw_only=True
     )
     max_iter: int = parameter(
-        100, [COUNT], "Maximum number of working sets of a fit.", kw_only=True
+        100, [POSITIVE_INTEGER], "Maximum number of working sets of a fit.", kw_only=True
     )
     tol: float = parameter(
         1e-4,
-        [ABOVE],
+        [POSITIVE],
         "Duality gap on the thresholded data, as a fraction of the objective, at which a fit ends. "
         "With `max_error` it is at most a tenth of that.",
         kw_only=True,
@@ -137,9 +139,9 @@ class ThresholdedClassifier(LikelyClassifier):
         "history_": records(),
         "coef_": array("f8", "outputs", "columns"),
         "intercept_": array("f8", "outputs"),
-        "threshold_": number(float, least=0.0),
-        "kept_fraction_": number(float, least=0.0, most=1.0),
-        "certificate_": plain(),
+        "threshold_": number(float, minimum=0.0),
+        "kept_fraction_": number(float, minimum=0.0, maximum=1.0),
+        "certificate_": plain_data(),
         "n_iter_": count(),
     }
     _attributes: ClassVar[str] = """\
@@ -194,7 +196,7 @@ class ThresholdedClassifier(LikelyClassifier):
         """Return the rows in float64, one problem for each output, the targets, and the sum of the
         weights of the rows.
         """
-        training = take(self, X, y, sample_weight)
+        training = validate_training(self, X, y, sample_weight)
         matrix = training.rows
         matrix = matrix if matrix.dtype == np.float64 else matrix.astype(np.float64)
         total_weight = float(training.weights.sum())
@@ -205,7 +207,7 @@ class ThresholdedClassifier(LikelyClassifier):
             self.fit_intercept,
         )
         signs = training.targets.signs(training.columns)
-        problems = [Problem(np.ascontiguousarray(column), *settings) for column in signs.T]
+        problems = [ThresholdProblem(np.ascontiguousarray(column), *settings) for column in signs.T]
         return matrix, problems, training.targets, total_weight
 
     def _options(self, total_weight: float, max_error: float | None) -> ThresholdOptions:
@@ -223,14 +225,16 @@ class ThresholdedClassifier(LikelyClassifier):
     def _first_threshold(self, matrix) -> float:
         """Return the first threshold of the search."""
         return (
-            keeping(matrix, INITIAL_FRACTION) if is_auto(self.threshold) else float(self.threshold)
+            threshold_for_fraction(matrix, INITIAL_FRACTION)
+            if is_auto(self.threshold)
+            else float(self.threshold)
         )
 
     def _store(self, trials: list[ThresholdTrial], targets) -> None:
         last_trial = trials[-1]
 
         def as_output(name: str):
-            values = targets.decision(
+            values = targets.shape_scores(
                 np.array([[getattr(certificate, name) for certificate in last_trial.certificates]])
             )
             return values[0] if values.ndim == 2 else values[0].item()
@@ -316,7 +320,7 @@ class ThresholdedClassifier(LikelyClassifier):
 
     # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
-        return take_asked(self, X) @ self.coef_.T + self.intercept_
+        return validate_prediction(self, X) @ self.coef_.T + self.intercept_
 
     @property
     def support_(self):

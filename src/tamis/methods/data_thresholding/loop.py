@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 MAX_SWEEPS = 50  # sweeps of coordinate descent on a quadratic model
 MAX_HALVINGS = 30  # halvings of a Newton step
@@ -26,7 +26,7 @@ class QuadraticModel(NamedTuple):
     curvature: float
 
 
-@helper
+@compiled_helper
 def log_loss(signs, row_weights, scores, shift, step):
     """Return the weighted logistic loss of the scores plus `step` times `shift`."""
     total = 0.0
@@ -38,13 +38,13 @@ def log_loss(signs, row_weights, scores, shift, step):
     return total
 
 
-@helper
+@compiled_helper
 def soft_threshold(value, threshold):
     """Return the proximal map of `threshold` times the absolute value."""
     return math.copysign(max(abs(value) - threshold, 0.0), value)
 
 
-@helper
+@compiled_helper
 def fill_row_derivatives(signs, row_weights, scores, row_gradients, row_curvatures):
     """Compute gradient and curvature of the loss of each row; return their sums."""
     gradient, curvature = 0.0, 0.0
@@ -57,7 +57,7 @@ def fill_row_derivatives(signs, row_weights, scores, row_gradients, row_curvatur
     return gradient, curvature
 
 
-@helper
+@compiled_helper
 def solve_model(csc, columns, model, strength, weights, steps, shift, tol):
     """Run coordinate descent on a quadratic model of the loss; return the step of the intercept.
 
@@ -94,7 +94,7 @@ def solve_model(csc, columns, model, strength, weights, steps, shift, tol):
     return intercept_step
 
 
-@helper
+@compiled_helper
 def fill_model(csc, columns, row_gradients, row_curvatures, gradients, curvatures):
     """Compute gradient and curvature of the loss along each of the columns."""
     data, indices, indptr = csc
@@ -107,7 +107,7 @@ def fill_model(csc, columns, row_gradients, row_curvatures, gradients, curvature
         gradients[c], curvatures[c] = first_derivative, second_derivative
 
 
-@helper
+@compiled_helper
 def violation(columns, gradients, gradient, strength, weights):
     """Return the largest violation of the optimality conditions."""
     max_violation = abs(gradient)
@@ -179,7 +179,7 @@ def newton_steps(
 
 
 # --------------------------------------------------------------------------- few columns
-@helper
+@compiled_helper
 def fill_gram(rows, signs, row_weights, scores, gradients, gram):
     """Compute gradient and Hessian of the loss in the weights of the columns and, as the last
     entry, in the intercept.
@@ -205,7 +205,7 @@ def fill_gram(rows, signs, row_weights, scores, gradients, gram):
             gram[b, a] = gram[a, b]
 
 
-@helper
+@compiled_helper
 def solve_gram(gram, gradients, strength, weights, steps, residuals, tol):
     """Run coordinate descent on a quadratic model with the Hessian `gram`."""
     last = steps.shape[0] - 1

@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.methods.data_thresholding.bounds import LOSS_AT_ZERO, Problem, safe_threshold
+from tamis.methods.data_thresholding.bounds import LOSS_AT_ZERO, ThresholdProblem, safe_threshold
 from tamis.methods.data_thresholding.certificate import Certificate, certify
 from tamis.methods.data_thresholding.solver import Fit, fit_estimator, solve
 from tamis.methods.data_thresholding.thresholds import (
     ThresholdedMatrix,
-    drop_small,
+    apply_threshold,
     halving_thresholds,
 )
 
@@ -55,7 +55,7 @@ class ThresholdTrial(NamedTuple):
 
 def search(
     matrix,
-    problems: list[Problem],
+    problems: list[ThresholdProblem],
     options: ThresholdOptions,
     first: float,
     floor: float = 0.0,
@@ -78,10 +78,10 @@ def search(
 
 
 def _try_threshold(
-    matrix, problems: list[Problem], threshold: float, options: ThresholdOptions, start
+    matrix, problems: list[ThresholdProblem], threshold: float, options: ThresholdOptions, start
 ) -> ThresholdTrial:
     """Threshold the matrix, solve the problem of each output, and compute the certificates."""
-    thresholded, tol = drop_small(matrix, threshold), options.tol
+    thresholded, tol = apply_threshold(matrix, threshold), options.tol
     if options.max_error is not None:
         tol = min(tol, SOLVER_TOL_FRACTION * options.max_error)
     if options.estimator is not None:
@@ -102,7 +102,11 @@ def _try_threshold(
 
 
 def search_path(
-    matrix, problems: list[Problem], options: ThresholdOptions, first: float, alphas: np.ndarray
+    matrix,
+    problems: list[ThresholdProblem],
+    options: ThresholdOptions,
+    first: float,
+    alphas: np.ndarray,
 ) -> list[ThresholdTrial]:
     """Return one trial for each of decreasing strengths; the search starts at the last threshold,
     and ends at the largest one that the a-priori bounds allow.

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from sklearn.base import clone
 
 from tamis.methods.data_thresholding.bounds import (
-    Problem,
+    ThresholdProblem,
     balance,
     balanced_duals,
     dual_start,
@@ -49,7 +49,9 @@ class Fit(NamedTuple):
     dual: float | None = None
 
 
-def solve(problem: Problem, matrix, tol: float, max_iter: int, start: Fit | None = None) -> Fit:
+def solve(
+    problem: ThresholdProblem, matrix, tol: float, max_iter: int, start: Fit | None = None
+) -> Fit:
     """Minimise the objective until the duality gap is at most `tol` times the objective."""
     columns = _csc_float64(matrix)
     weights = np.zeros(matrix.shape[1]) if start is None else start.weights.copy()
@@ -85,7 +87,7 @@ def _csc_arrays(columns):
     return columns.data, columns.indices.view(index_dtype), columns.indptr.astype(np.uint64)
 
 
-def refine_duals(problem: Problem, rows: sp.csr_array, weights, scores) -> np.ndarray:
+def refine_duals(problem: ThresholdProblem, rows: sp.csr_array, weights, scores) -> np.ndarray:
     """Return balanced dual variables that are closer to the optimum on these columns: those after a
     few Newton steps from `weights`, or, for the hinge, those of the linear program.
     """
@@ -114,7 +116,7 @@ def refine_duals(problem: Problem, rows: sp.csr_array, weights, scores) -> np.nd
 
 # --------------------------------------------------------------------------- logistic
 def _solve_logistic(
-    problem: Problem, columns, weights, intercept: float, tol: float, max_iter: int
+    problem: ThresholdProblem, columns, weights, intercept: float, tol: float, max_iter: int
 ) -> Fit:
     """Run Newton steps on growing working sets, until the duality gap over all columns is at most
     `tol` times the objective.
@@ -159,7 +161,7 @@ def _solve_logistic(
 
 
 # --------------------------------------------------------------------------- hinge
-def _solve_hinge(problem: Problem, columns, weights, tol: float, max_iter: int) -> Fit:
+def _solve_hinge(problem: ThresholdProblem, columns, weights, tol: float, max_iter: int) -> Fit:
     """Solve the dual linear program over a working set of columns, which grows until no other
     column violates its condition.
     """
@@ -185,7 +187,9 @@ def _solve_hinge(problem: Problem, columns, weights, tol: float, max_iter: int) 
     return Fit(weights, intercept, scores, alphas, iteration, False)
 
 
-def _solve_program(problem: Problem, signed, working_set, width: int, method: str = "highs"):
+def _solve_program(
+    problem: ThresholdProblem, signed, working_set, width: int, method: str = "highs"
+):
     """Return weights, intercept and dual variables of the hinge problem on the working set.
 
     The program is ``max sum alpha`` over ``0 <= alpha <= weight``, where the correlation of each
@@ -217,13 +221,15 @@ def _solve_program(problem: Problem, signed, working_set, width: int, method: st
 
 
 # --------------------------------------------------------------------------- user's estimator
-def fit_estimator(estimator, matrix, problems: list[Problem], total_weight: float) -> list[Fit]:
+def fit_estimator(
+    estimator, matrix, problems: list[ThresholdProblem], total_weight: float
+) -> list[Fit]:
     """Fit a clone of the estimator for each output; the scores give the dual variables."""
     matrix = _with_int32_indices(matrix)
     return [_fit_binary(estimator, matrix, problem, total_weight) for problem in problems]
 
 
-def _fit_binary(estimator, matrix, problem: Problem, total_weight: float) -> Fit:
+def _fit_binary(estimator, matrix, problem: ThresholdProblem, total_weight: float) -> Fit:
     parameters = estimator.get_params(deep=False)
     if not {"C", "alpha"} & set(parameters):
         raise ValueError(

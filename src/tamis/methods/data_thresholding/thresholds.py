@@ -12,7 +12,7 @@ from tamis.methods.data_thresholding.loop_rows import (
     min_magnitude,
     transpose_product,
 )
-from tamis.numerics.csr import frozen
+from tamis.numerics.csr import readonly_view
 
 # A dense matrix with a smaller fraction of nonzero entries after thresholding becomes sparse.
 MAX_SPARSE_FRACTION = 0.25
@@ -49,7 +49,7 @@ def nonzero_magnitudes(matrix) -> np.ndarray:
     return magnitudes if magnitudes.all() else magnitudes[magnitudes > 0]
 
 
-def drop_small(matrix, threshold: float) -> ThresholdedMatrix:
+def apply_threshold(matrix, threshold: float) -> ThresholdedMatrix:
     """Return a copy without the entries of absolute value at most `threshold`, or the matrix itself
     if there are none.
     """
@@ -63,9 +63,9 @@ def csr_arrays(matrix):
     index_dtype = np.uint64 if matrix.indices.itemsize == 8 else np.uint32
     n_entries = matrix.indptr[-1]
     return (
-        frozen(matrix.data[:n_entries]),
-        frozen(matrix.indices[:n_entries].view(index_dtype)),
-        frozen(matrix.indptr.astype(np.uint64)),
+        readonly_view(matrix.data[:n_entries]),
+        readonly_view(matrix.indices[:n_entries].view(index_dtype)),
+        readonly_view(matrix.indptr.astype(np.uint64)),
     )
 
 
@@ -150,7 +150,7 @@ def select_columns(matrix, columns: np.ndarray) -> sp.csr_array:
 
 
 # --------------------------------------------------------------------------- thresholds to try
-def keeping(matrix, fraction: float) -> float:
+def threshold_for_fraction(matrix, fraction: float) -> float:
     """Return the threshold above which about this fraction of the nonzero entries lies."""
     magnitudes = nonzero_magnitudes(matrix)
     if not len(magnitudes) or fraction >= 1.0:
@@ -167,7 +167,9 @@ def halving_thresholds(matrix, first: float, floor: float = 0.0):
 
     Nothing below a positive `floor` follows: the a-priori bounds hold there.
     """
-    min_nonzero = min_magnitude(frozen(matrix.data if sp.issparse(matrix) else matrix.ravel()))
+    min_nonzero = min_magnitude(
+        readonly_view(matrix.data if sp.issparse(matrix) else matrix.ravel())
+    )
     threshold = max(first, floor)
     while threshold >= min_nonzero:
         yield threshold

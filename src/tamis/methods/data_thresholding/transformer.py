@@ -5,9 +5,21 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
-from tamis.base.estimators.estimator import Transformer, plain_rows, take_asked
-from tamis.base.parameters import AUTO, NUMBER, SHARE, Auto, estimator, is_auto, parameter
-from tamis.methods.data_thresholding.thresholds import drop_small, keeping, nonzero_magnitudes
+from tamis.base.estimators.estimator import Transformer, validate_prediction, validate_rows
+from tamis.base.parameters import (
+    AUTO,
+    NON_NEGATIVE,
+    UNIT_INTERVAL,
+    Auto,
+    estimator,
+    is_auto,
+    parameter,
+)
+from tamis.methods.data_thresholding.thresholds import (
+    apply_threshold,
+    nonzero_magnitudes,
+    threshold_for_fraction,
+)
 from tamis.system.schema import number
 from tamis.system.threads import locked
 
@@ -51,20 +63,20 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
 
     threshold: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Entries of this absolute value or less are dropped. "auto" is the threshold above which a '
         "fraction `fraction` of the nonzero entries of the training rows lies.",
     )
     fraction: float = parameter(
         0.5,
-        [SHARE],
+        [UNIT_INTERVAL],
         "Fraction of the nonzero entries to keep, between 0 and 1. It is approximate if several "
         "entries have the same absolute value.",
     )
     _contents: ClassVar[dict] = {
-        "threshold_": number(float, least=0.0),
-        "kept_fraction_": number(float, least=0.0, most=1.0),
-        "dropped_": number(float, least=0.0),
+        "threshold_": number(float, minimum=0.0),
+        "kept_fraction_": number(float, minimum=0.0, maximum=1.0),
+        "dropped_": number(float, minimum=0.0),
     }
     _attributes: ClassVar[str] = """\
         threshold_ : float
@@ -95,9 +107,9 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
         self : object
         """
         self._validate_params()
-        matrix = plain_rows(self, X, reset=True)
+        matrix = validate_rows(self, X, reset=True)
         self.threshold_ = (
-            keeping(matrix, float(self.fraction))
+            threshold_for_fraction(matrix, float(self.fraction))
             if is_auto(self.threshold)
             else float(self.threshold)
         )
@@ -120,8 +132,10 @@ class DataThresholder(OneToOneFeatureMixin, Transformer):
         X_new : ndarray or CSR array of shape (n_samples, n_features)
             Sparse where X is.
         """
-        matrix = take_asked(self, X)
+        matrix = validate_prediction(self, X)
         if isinstance(matrix, np.ndarray):
             return np.where(np.abs(matrix) > self.threshold_, matrix, matrix.dtype.type(0))
-        thresholded = drop_small(matrix, self.threshold_).matrix  # the input itself if unchanged
+        thresholded = apply_threshold(
+            matrix, self.threshold_
+        ).matrix  # the input itself if unchanged
         return thresholded.copy() if thresholded is matrix else thresholded

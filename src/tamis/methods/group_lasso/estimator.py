@@ -6,15 +6,15 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from tamis.base.estimators.estimator import Taken, take
+from tamis.base.estimators.estimator import TrainingData, validate_training
 from tamis.base.estimators.group_batch import (
     PENALTY_NAMES,
-    BlockModel,
-    Strength,
+    BatchAlphaMixin,
+    BatchGroupModel,
     bind_loss,
-    group_penalty,
-    reads_l1,
+    resolve_group_penalty,
     smooth_loss_parameter,
+    uses_l1_weights,
 )
 from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
 from tamis.base.parameters import (
@@ -23,11 +23,11 @@ from tamis.base.parameters import (
     TermLike,
     estimator,
     is_auto,
-    one_of,
+    one_of_strings,
     parameter,
 )
 from tamis.base.targets import Targets
-from tamis.base.validation import take_offset
+from tamis.base.validation import validate_offset
 from tamis.methods.group_lasso.group_parameters import (
     FeatureGroupParameters,
     GroupWeightParameters,
@@ -35,27 +35,27 @@ from tamis.methods.group_lasso.group_parameters import (
 )
 from tamis.solvers.path.design import Design
 from tamis.solvers.path.inner.models import GramCache
-from tamis.solvers.path.loop import Blocks
-from tamis.solvers.path.path import path_arrays, solve_path, take_alphas
-from tamis.solvers.path.problem import Outcome, Problem, nonzero_blocks
-from tamis.system.schema import apart, indices, listing
+from tamis.solvers.path.loop import CoefBlocks
+from tamis.solvers.path.path import path_arrays, resolve_alphas, solve_path
+from tamis.solvers.path.problem import GroupProblem, GroupSolution, nonzero_blocks
+from tamis.system.schema import indices, list_of, separate_sizes
 
 
 @estimator(kw_only=True)
-class BatchGroupLasso(BlockModel):
+class BatchGroupLasso(BatchGroupModel):
     """Base of the batch models of one table with groups of columns."""
 
     solver: str = parameter(
         "auto",
-        [one_of("auto", "fista", "blocks")],
+        [one_of_strings("auto", "fista", "blocks")],
         '"blocks": working sets of groups, solved by block coordinate descent and Newton steps on '
         "the support, or by FISTA where they have too many weights of several outputs. "
         '"fista": accelerated proximal gradient steps with restart on all groups not yet '
         'screened. "auto" is "blocks".',
     )
     _contents: ClassVar[dict] = {
-        "feature_groups_": listing(
-            apart(indices("members", below="columns", distinct=True), "columns"), "groups"
+        "feature_groups_": list_of(
+            separate_sizes(indices("members", below="columns", distinct=True), "columns"), "groups"
         ),
         "group_support_": indices("kept_groups", below="groups", increasing=True),
     }
@@ -73,12 +73,12 @@ class BatchGroupLasso(BlockModel):
         f"Else {PENALTY_NAMES}. `l1_ratio` must then be 0.",
     )
 
-    def _penalty(self, blocks: Blocks):
+    def _penalty(self, blocks: CoefBlocks):
         """Return the penalty term, of strength 1."""
         if is_auto(self.penalty):
             return super()._penalty(blocks)
-        penalty_term = group_penalty(self)
-        if self.l1_ratio or (self.l1_weights is not None and not reads_l1(penalty_term)):
+        penalty_term = resolve_group_penalty(self)
+        if self.l1_ratio or (self.l1_weights is not None and not uses_l1_weights(penalty_term)):
             name = "l1_ratio" if self.l1_ratio else "l1_weights"
             raise ValueError(
                 f"{name}={getattr(self, name)!r} has no effect with penalty={self.penalty!r}. "
@@ -86,18 +86,25 @@ class BatchGroupLasso(BlockModel):
             )
         return penalty_term
 
-    def _problem(self, taken: Taken, offset=None, **options) -> tuple[Targets, Problem]:
-        targets, weights = taken.targets, taken.weights / taken.weights.sum()
+    def _problem(
+        self, training_data: TrainingData, offset=None, **options
+    ) -> tuple[Targets, GroupProblem]:
+        targets, weights = (
+            training_data.targets,
+            training_data.weights / training_data.weights.sum(),
+        )
         if offset is not None:
-            offset = take_offset(offset, taken.given)[taken.kept]
-        design = Design(taken.rows, weights, targets.outputs, self.fit_intercept)
-        bound_loss = bind_loss(self._loss(), targets, taken.columns, weights, offset)
-        blocks = make_blocks(self, taken.rows.shape[1])
-        return targets, Problem(
+            offset = validate_offset(offset, training_data.n_user_rows)[training_data.row_indices]
+        design = Design(training_data.rows, weights, targets.outputs, self.fit_intercept)
+        bound_loss = bind_loss(self._loss(), targets, training_data.columns, weights, offset)
+        blocks = make_blocks(self, training_data.rows.shape[1])
+        return targets, GroupProblem(
             design, bound_loss, blocks, self.fit_intercept, self.solver, GramCache()
         )
 
-    def _show(self, targets, problem: Problem, outcome: Outcome, **attributes) -> None:
+    def _set_solution(
+        self, targets, problem: GroupProblem, outcome: GroupSolution, **attributes
+    ) -> None:
         blocks = problem.blocks
         starts, members = blocks.starts.astype(np.int64), blocks.members.astype(np.int64)
         groups = [members[first:last] for first, last in pairwise(starts.tolist())]
@@ -105,7 +112,7 @@ class BatchGroupLasso(BlockModel):
             "feature_groups_": groups,
             "group_support_": np.flatnonzero(nonzero_blocks(blocks, outcome.w)),
         }
-        super()._show(targets, problem, outcome, **attributes)
+        super()._set_solution(targets, problem, outcome, **attributes)
 
     def path(self, X, y, alphas=100, sample_weight=None, offset=None):
         """Compute solutions for decreasing strengths, each started at the last one; the model
@@ -134,15 +141,15 @@ class BatchGroupLasso(BlockModel):
         model = clone(self)
         model._validate_params()
         model._loss()
-        taken = take(model, X, y, sample_weight, layout=self._layout)
-        _, problem, penalty = model._problem_and_penalty(taken, offset=offset)
-        strengths = take_alphas(alphas, problem, penalty)
+        training_data = validate_training(model, X, y, sample_weight, layout=self._layout)
+        _, problem, penalty = model._problem_and_penalty(training_data, offset=offset)
+        strengths = resolve_alphas(alphas, problem, penalty)
         outcomes = solve_path(problem, penalty, strengths, self.tol, self.max_iter)
         return path_arrays(problem, strengths, outcomes)
 
 
 @estimator(kw_only=True)
-class GroupLasso(GroupWeightParameters, Strength, FeatureGroupParameters, BatchGroupLasso):
+class GroupLasso(GroupWeightParameters, BatchAlphaMixin, FeatureGroupParameters, BatchGroupLasso):
     r"""The batch models of one strength.
 
     Choose this {kind} for tables that fit into memory and have groups such as one-hot columns, lags
@@ -185,7 +192,7 @@ class GroupLasso(GroupWeightParameters, Strength, FeatureGroupParameters, BatchG
         "Whether `fit` begins at the last solution, where it has as many columns and outputs.",
     )
 
-    def _start(self, problem: Problem):
+    def _initial_solution(self, problem: GroupProblem):
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         coef = np.atleast_2d(self.coef_).T
@@ -213,7 +220,7 @@ class GroupLassoClassifier(OffsetClassifier, GroupLasso):
     """
 
     loss: TermLike = smooth_loss_parameter("logistic")
-    _joint = True
+    _is_multinomial = True
 
 
 @estimator(kw_only=True)

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
-from tamis.base.estimators.group_stream import OnlineBlocks, Strength
-from tamis.base.estimators.regressor import NumberStream
-from tamis.base.estimators.stream import HeldOut
+from tamis.base.estimators.classifier import ProbabilisticClassifier, StreamingClassifier
+from tamis.base.estimators.group_stream import OnlineAlphaMixin, OnlineGroupModel
+from tamis.base.estimators.regressor import StreamingRegressor
+from tamis.base.estimators.stream import EarlyStoppingModel
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.group_lasso.group_parameters import (
     FeatureGroupParameters,
@@ -19,7 +19,11 @@ from tamis.methods.group_lasso.group_parameters import (
 
 @estimator
 class _OnlineGroupLasso(
-    GroupWeightParameters, Strength, FeatureGroupParameters, HeldOut, OnlineBlocks
+    GroupWeightParameters,
+    OnlineAlphaMixin,
+    FeatureGroupParameters,
+    EarlyStoppingModel,
+    OnlineGroupModel,
 ):
     r"""Online models with groups of columns.
 
@@ -77,7 +81,7 @@ class _OnlineGroupLasso(
     @property
     def feature_groups_(self):
         """The groups, as arrays of columns."""
-        solver_state = self._fitted("feature_groups_")
+        solver_state = self._fitted_state("feature_groups_")
         return np.split(
             solver_state.members.astype(np.int64), solver_state.starts[1:-1].astype(np.int64)
         )
@@ -85,11 +89,11 @@ class _OnlineGroupLasso(
     @property
     def group_support_(self):
         """Indices of the groups with nonzero weights."""
-        return np.flatnonzero(self._fitted("group_support_").factors())
+        return np.flatnonzero(self._fitted_state("group_support_").factors())
 
 
 @estimator
-class OnlineGroupLassoClassifier(ClassStream, LikelyClassifier, _OnlineGroupLasso):
+class OnlineGroupLassoClassifier(StreamingClassifier, ProbabilisticClassifier, _OnlineGroupLasso):
     """Online classifier that keeps or drops groups of columns (DA-GL, DA-SGL).
 
     {family}
@@ -114,11 +118,11 @@ class OnlineGroupLassoClassifier(ClassStream, LikelyClassifier, _OnlineGroupLass
         '"epsilon_insensitive", or a term of `tamis.terms`. Several classes share their blocks; '
         "under the logistic loss they are one softmax, else one against the rest.",
     )
-    _joint = True
+    _is_multinomial = True
 
 
 @estimator
-class OnlineGroupLassoRegressor(NumberStream, _OnlineGroupLasso):
+class OnlineGroupLassoRegressor(StreamingRegressor, _OnlineGroupLasso):
     """Online regressor that keeps or drops groups of columns (DA-GL, DA-SGL).
 
     {family}

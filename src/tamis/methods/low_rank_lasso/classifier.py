@@ -9,10 +9,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.classifier import WeightedClassifier
-from tamis.base.fast_checks import check_array, check_length, dense
-from tamis.base.parameters import estimator, one_of, parameter
+from tamis.base.fast_checks import check_array, check_n_targets, to_dense
+from tamis.base.parameters import estimator, one_of_strings, parameter
 from tamis.base.targets import ClassTargets
-from tamis.methods.low_rank_lasso.compression import COLUMNS, Compressed, compress, compute_scores
+from tamis.methods.low_rank_lasso.compression import (
+    TARGETS_PER_CHUNK,
+    CompressedTargets,
+    compress,
+    compute_scores,
+)
 from tamis.methods.low_rank_lasso.estimator import LowRankModel
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import array
@@ -67,13 +72,13 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
 
     threshold: float | str = parameter(
         "auto",
-        [Interval(Real, None, None, closed="neither"), one_of("auto", "f1")],
+        [Interval(Real, None, None, closed="neither"), one_of_strings("auto", "f1")],
         'Score above which a label is predicted: a number, or "f1" for the threshold with the best '
         'F1 on the training rows. "auto" is "f1" for a matrix of labels, and 0 for classes.',
     )
     class_weight: dict | str | None = parameter(
         None,
-        [dict, one_of("balanced"), None],
+        [dict, one_of_strings("balanced"), None],
         "Weights of the classes, multiplied into the row weights; not for a matrix of labels.",
         kw_only=True,
     )
@@ -84,10 +89,10 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
         thresholds_ : ndarray of shape (n_outputs,)
             Scores above which a label is predicted; `decision_function` subtracts them."""
 
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
+    def _encode_targets(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
         """Return the targets and their columns; a sparse 0/1 matrix of labels stays sparse."""
         if not sp.issparse(y):
-            return super()._code(y, n_rows, **known)
+            return super()._encode_targets(y, n_rows, **known)
         if self.class_weight is not None:
             raise ValueError(
                 "class_weight has no meaning for a matrix of labels; pass sample_weight."
@@ -98,27 +103,29 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
                 f"y of shape {y.shape} must be a matrix of labels, 0 or 1 each; found "
                 f"{np.setdiff1d(y.data, (0, 1))[0]:g}."
             )
-        check_length(np.empty(y.shape[0]), n_rows)
+        check_n_targets(np.empty(y.shape[0]), n_rows)
         return ClassTargets(np.arange(y.shape[1]), labels=True), EncodedTargets(sp.csc_array(y))
 
-    def _numbers(self, targets: ClassTargets, columns) -> Any:
+    def _target_numbers(self, targets: ClassTargets, columns) -> Any:
         """Return the targets as 0/1 columns; sparse ones stay sparse."""
         if sp.issparse(columns):
             return columns
         return (targets.signs(columns) > 0).astype(np.float64)
 
-    def _compress(self, U, columns, roots) -> tuple[Compressed, np.ndarray]:
+    def _compress(self, U, columns, roots) -> tuple[CompressedTargets, np.ndarray]:
         """Compress the targets -1 and +1 of 0/1 columns, a few columns at a time."""
         chunks, means = [], []
-        for start in range(0, columns.shape[1], COLUMNS):
-            block = _dense(columns, slice(start, start + COLUMNS))
+        for start in range(0, columns.shape[1], TARGETS_PER_CHUNK):
+            block = _dense(columns, slice(start, start + TARGETS_PER_CHUNK))
             compressed, mean = compress(U, 2.0 * block - 1.0, roots, self.fit_intercept)
             chunks.append(compressed)
             means.append(mean)
         fields = (np.concatenate(field_chunks) for field_chunks in zip(*chunks, strict=True))
-        return Compressed(*fields), np.concatenate(means)
+        return CompressedTargets(*fields), np.concatenate(means)
 
-    def _beside(self, targets: ClassTargets, matrix, columns, weights, attributes: dict) -> dict:
+    def _extra_attributes(
+        self, targets: ClassTargets, matrix, columns, weights, attributes: dict
+    ) -> dict:
         """Return `thresholds_`: the parameter, or the best F1 of each output on these rows."""
         n_outputs, user_threshold = columns.shape[1], self.threshold
         thresholds = (
@@ -127,8 +134,8 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
             else np.full(n_outputs, float(user_threshold))
         )
         if user_threshold == "f1" or (user_threshold == "auto" and targets.labels):
-            for start in range(0, n_outputs, COLUMNS):
-                chunk = slice(start, start + COLUMNS)
+            for start in range(0, n_outputs, TARGETS_PER_CHUNK):
+                chunk = slice(start, start + TARGETS_PER_CHUNK)
                 scores = compute_scores(
                     matrix, attributes["_weights"][chunk], attributes["intercept_"][chunk]
                 )
@@ -162,7 +169,7 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
         check_is_fitted(self)
         predicted = self.predict(X)
         if self.multilabel_:
-            truth = np.asarray(dense(y))
+            truth = np.asarray(to_dense(y))
         else:
             truth = np.asarray(y)[:, None] == self.classes_
             predicted = predicted[:, None] == self.classes_

@@ -9,11 +9,13 @@ import scipy.sparse as sp
 
 # Residuals are at least this fraction of the norm of the target, so that the objective is smooth.
 MIN_RESIDUAL_RATIO = 1e-7
-COLUMNS = 64  # targets that are converted to dense arrays together
-CANCELLED = 1e-8  # below this fraction a difference of squares is recomputed from the residual
+TARGETS_PER_CHUNK = 64  # targets that are converted to dense arrays together
+CANCELLATION_RATIO = (
+    1e-8  # below this fraction a difference of squares is recomputed from the residual
+)
 
 
-class Compressed(NamedTuple):
+class CompressedTargets(NamedTuple):
     """Targets y with one row each: ``C = U'y``, the norm `rest` of the residual ``y - U U'y``, the
     norm of y, and a column without a weight, `masked` (-1: none).
     """
@@ -23,12 +25,12 @@ class Compressed(NamedTuple):
     norm: np.ndarray
     masked: np.ndarray
 
-    def picked(self, indices) -> "Compressed":
+    def select(self, indices) -> "CompressedTargets":
         """Return some of the targets."""
-        return Compressed(*(field[indices] for field in self))
+        return CompressedTargets(*(field[indices] for field in self))
 
 
-def compress(U, Y, roots, center: bool) -> tuple[Compressed, np.ndarray]:
+def compress(U, Y, roots, center: bool) -> tuple[CompressedTargets, np.ndarray]:
     """Return the compressed columns of Y (dense or sparse), and their weighted means; `roots` are
     the square roots of the row weights.
     """
@@ -40,13 +42,17 @@ def compress(U, Y, roots, center: bool) -> tuple[Compressed, np.ndarray]:
         raw_squares = np.asarray(Y.power(2).T @ weights).ravel()
         squares = np.maximum(raw_squares - mean**2 * weights.sum(), 0.0)
     else:
-        chunks = [slice(start, start + COLUMNS) for start in range(0, Y.shape[1], COLUMNS)]
+        chunks = [
+            slice(start, start + TARGETS_PER_CHUNK)
+            for start in range(0, Y.shape[1], TARGETS_PER_CHUNK)
+        ]
         squares = raw_squares = np.concatenate(
             [weights @ (Y[:, chunk] - mean[chunk]) ** 2 for chunk in chunks]
         )
     residual_squares = squares - np.einsum("ij,ij->i", C, C)
     for j in np.flatnonzero(
-        (residual_squares < CANCELLED * squares) | (squares < CANCELLED * raw_squares)
+        (residual_squares < CANCELLATION_RATIO * squares)
+        | (squares < CANCELLATION_RATIO * raw_squares)
     ):
         column = Y[:, [j]].toarray().ravel() if sp.issparse(Y) else Y[:, j]
         column = roots * (column - mean[j])
@@ -54,19 +60,19 @@ def compress(U, Y, roots, center: bool) -> tuple[Compressed, np.ndarray]:
         residual = column - U @ C[j]
         residual_squares[j] = residual @ residual
     squares[squares <= raw_squares * 1e-24] = 0.0
-    return Compressed(
+    return CompressedTargets(
         C, np.sqrt(np.maximum(residual_squares, 0.0)), np.sqrt(squares), np.full(len(C), -1)
     ), mean
 
 
-def smooth_residuals(targets: Compressed) -> Compressed:
+def smooth_residuals(targets: CompressedTargets) -> CompressedTargets:
     """Raise small residuals to `MIN_RESIDUAL_RATIO` times the norm of the target, which changes the
     objective by at most that.
     """
     return targets._replace(rest=np.maximum(targets.rest, MIN_RESIDUAL_RATIO * targets.norm))
 
 
-def zero_is_optimal(targets: Compressed, V, S, eta: float) -> np.ndarray:
+def zero_is_optimal(targets: CompressedTargets, V, S, eta: float) -> np.ndarray:
     """Return whether zero is the solution at every radius: ``||V c|| <= eta ||y||``."""
     squares = np.einsum("ij,ij->i", targets.C * S, targets.C * S)
     masked_rows = np.flatnonzero(targets.masked >= 0)
@@ -77,7 +83,7 @@ def zero_is_optimal(targets: Compressed, V, S, eta: float) -> np.ndarray:
     return np.sqrt(np.maximum(squares, 0.0)) <= eta * targets.norm
 
 
-def unconstrained_solutions(targets: Compressed, S, eta: float) -> np.ndarray:
+def unconstrained_solutions(targets: CompressedTargets, S, eta: float) -> np.ndarray:
     """Return the solutions b without an L1 bound, in the coordinates of the columns of W: ``b = S c
     / (S^2 + ridge)``.
 
@@ -114,7 +120,7 @@ def unconstrained_solutions(targets: Compressed, S, eta: float) -> np.ndarray:
 def compute_scores(matrix, weights: sp.csr_array, intercepts) -> np.ndarray:
     """Return the scores (rows, targets); only a few targets at a time have dense weights."""
     scores = np.empty((matrix.shape[0], weights.shape[0]))
-    for start in range(0, weights.shape[0], COLUMNS):
-        chunk = slice(start, start + COLUMNS)
+    for start in range(0, weights.shape[0], TARGETS_PER_CHUNK):
+        chunk = slice(start, start + TARGETS_PER_CHUNK)
         scores[:, chunk] = matrix @ np.ascontiguousarray(weights[chunk].toarray().T)
     return scores + intercepts

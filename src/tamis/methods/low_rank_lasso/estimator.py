@@ -10,27 +10,27 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import plain_rows
-from tamis.base.estimators.explaining import Weights
+from tamis.base.estimators.estimator import validate_rows
+from tamis.base.estimators.explaining import SparseWeights
 from tamis.base.parameters import (
-    ABOVE,
-    ARRAY,
+    ARRAY_LIKE,
     AUTO,
     BOOL,
-    COUNT,
-    SHARE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    UNIT_INTERVAL,
     Auto,
     estimator,
     parameter,
 )
 from tamis.base.partition_sums import PartitionSums
-from tamis.base.validation import take_weights, warn_user
-from tamis.methods.low_rank_lasso.compression import Compressed, compress, compute_scores
+from tamis.base.validation import validate_sample_weight, warn_user
+from tamis.methods.low_rank_lasso.compression import CompressedTargets, compress, compute_scores
 from tamis.methods.low_rank_lasso.factorization import FactorizationParameters, LowRankFactorization
 from tamis.methods.low_rank_lasso.partitions import fit_low_rank, refuse_sums
-from tamis.methods.low_rank_lasso.spg.solver import Outcome, Rules, solve
-from tamis.solvers.randomized_svd import Operator
-from tamis.system.schema import array, count, part, records, rows
+from tamis.methods.low_rank_lasso.spg.solver import SPGOptions, SPGResult, solve
+from tamis.solvers.randomized_svd import CenteredOperator
+from tamis.system.schema import array, count, nested_object, records, rows
 from tamis.system.threads import count_threads, locked
 
 AUTO_RADIUS_FRACTION = 0.5  # radius="auto", as a fraction of the L1 norm without a bound
@@ -44,11 +44,11 @@ class LowRankModel(FactorizationParameters):
     """
 
     n_components: int = parameter(
-        100, [COUNT], "Rank k of the approximation. Use 100 or more for text."
+        100, [POSITIVE_INTEGER], "Rank k of the approximation. Use 100 or more for text."
     )
     radius: float | Auto | list[float] | np.ndarray = parameter(
         "auto",
-        [Interval(Real, 0, None, closed="right"), AUTO, ARRAY],
+        [Interval(Real, 0, None, closed="right"), AUTO, ARRAY_LIKE],
         'Bound r on the L1 norm of the weights. "auto" is half the L1 norm of the solution without '
         "a bound, for each target; ``numpy.inf`` means no bound: the solution has a closed form "
         "and is not sparse.",
@@ -56,7 +56,7 @@ class LowRankModel(FactorizationParameters):
     )
     robustness: float = parameter(
         0.1,
-        [SHARE],
+        [UNIT_INTERVAL],
         "Fraction of the approximation error to protect against, from 0 to 1. With 1 and an "
         "intercept the weights of most targets of text are 0.",
     )
@@ -64,11 +64,11 @@ class LowRankModel(FactorizationParameters):
         True, [BOOL], "Whether to fit an intercept, by centred columns and targets.", kw_only=True
     )
     max_iter: int = parameter(
-        2000, [COUNT], "Maximum number of iterations for each target.", kw_only=True
+        2000, [POSITIVE_INTEGER], "Maximum number of iterations for each target.", kw_only=True
     )
     tol: float = parameter(
         1e-4,
-        [ABOVE],
+        [POSITIVE],
         "Duality gap at which the iterations of a target end, as a fraction of the norm of the "
         "(centred) target; at least 1e-5 in float32.",
         kw_only=True,
@@ -81,7 +81,7 @@ class LowRankModel(FactorizationParameters):
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
-        "factorization_": part(LowRankFactorization, "columns"),
+        "factorization_": nested_object(LowRankFactorization, "columns"),
         "_weights": rows("outputs", "columns"),
         "intercept_": array("f8", "outputs"),
         **dict.fromkeys(("converged_", "collapsed_", "bounded_"), array("b1", "outputs")),
@@ -155,18 +155,18 @@ class LowRankModel(FactorizationParameters):
         self : object
         """
         self._check()
-        matrix = plain_rows(self, X, reset=True)
-        weights = take_weights(sample_weight, matrix.shape[0], some=True)
-        targets, encoded = self._code(y, matrix.shape[0])
-        targets, weights = self._weigh(targets, encoded.columns, weights)
+        matrix = validate_rows(self, X, reset=True)
+        weights = validate_sample_weight(sample_weight, matrix.shape[0], require_positive=True)
+        targets, encoded = self._encode_targets(y, matrix.shape[0])
+        targets, weights = self._weight_rows(targets, encoded.columns, weights)
         roots = np.sqrt(weights) if len(weights) else None
         factors = self._factor(matrix, roots, factorization)
-        columns = self._numbers(targets, encoded.columns)
+        columns = self._target_numbers(targets, encoded.columns)
         row_roots = np.ones(matrix.shape[0]) if roots is None else roots
         compressed, means = self._compress(factors.U_, columns, row_roots)
         result = self._solve(factors, compressed, *self._radius(targets.outputs))
-        attributes = self._shown(result, means, compressed, factors, matrix.shape[0])
-        attributes |= self._beside(targets, matrix, columns, row_roots**2, attributes)
+        attributes = self._fitted_attributes(result, means, compressed, factors, matrix.shape[0])
+        attributes |= self._extra_attributes(targets, matrix, columns, row_roots**2, attributes)
         self._set_attributes(attributes, targets)
         self._warn(factors)
         return self
@@ -192,22 +192,22 @@ class LowRankModel(FactorizationParameters):
                 f">= {MIN_FLOAT32_TOL:g} or dtype='float64'."
             )
 
-    def _numbers(self, targets, columns) -> Any:
+    def _target_numbers(self, targets, columns) -> Any:
         """Return the numbers to fit, one column for each output, dense or sparse."""
         return columns
 
-    def _compress(self, U, columns, roots) -> tuple[Compressed, np.ndarray]:
+    def _compress(self, U, columns, roots) -> tuple[CompressedTargets, np.ndarray]:
         """Return the compressed targets, and their means."""
         return compress(U, columns, roots, self.fit_intercept)
 
-    def _beside(self, targets, matrix, columns, weights, attributes: dict) -> dict:
+    def _extra_attributes(self, targets, matrix, columns, weights, attributes: dict) -> dict:
         """Return attributes that a subclass sets in addition."""
         return {}
 
     def _factor(self, matrix, roots, factorization) -> LowRankFactorization:
         """Return the factorisation: that of the user, if it is of these rows, or a new one."""
         if factorization is None:
-            factorization = self._unfactored()
+            factorization = self._new_factorization()
             factorization._factorise(matrix, roots)
             return factorization
         check_is_fitted(factorization)
@@ -222,7 +222,7 @@ class LowRankModel(FactorizationParameters):
                 f"factorization has center={factorization.center}, but "
                 f"fit_intercept={self.fit_intercept}. They must be equal."
             )
-        mean = Operator(matrix, roots, self.fit_intercept).mean
+        mean = CenteredOperator(matrix, roots, self.fit_intercept).mean
         if not np.allclose(
             mean, factorization.mean_, rtol=1e-3, atol=1e-6 * np.abs(mean).max(initial=1.0)
         ):
@@ -232,21 +232,21 @@ class LowRankModel(FactorizationParameters):
             )
         return factorization
 
-    def _unfactored(self) -> LowRankFactorization:
+    def _new_factorization(self) -> LowRankFactorization:
         """Return an unfitted factorisation with the parameters of this estimator."""
         options = {
             name: getattr(self, name) for name in FactorizationParameters._parameter_constraints
         }
         return LowRankFactorization(self.n_components, center=self.fit_intercept, **options)
 
-    def _solve(self, factors, compressed: Compressed, radius, radius_fraction) -> Outcome:
+    def _solve(self, factors, compressed: CompressedTargets, radius, radius_fraction) -> SPGResult:
         """Solve for compressed targets."""
         return solve(
             factors.W_,
             factors.S_,
             compressed,
             radius,
-            Rules(self.robustness * factors.error_upper_, self.tol, self.max_iter),
+            SPGOptions(self.robustness * factors.error_upper_, self.tol, self.max_iter),
             radius_fraction=radius_fraction,
             dtype=np.dtype(self.dtype),
             threads=count_threads(self.n_jobs),
@@ -269,8 +269,8 @@ class LowRankModel(FactorizationParameters):
             )
         return np.broadcast_to(radius, (n_targets,)).copy(), None
 
-    def _shown(
-        self, result: Outcome, means, compressed: Compressed, factors, n_rows: int
+    def _fitted_attributes(
+        self, result: SPGResult, means, compressed: CompressedTargets, factors, n_rows: int
     ) -> dict[str, Any]:
         """Return the fitted attributes, from the result of the solver."""
         figures, weights = result.figures, result.weights.astype(np.float64)
@@ -335,17 +335,17 @@ class LowRankModel(FactorizationParameters):
     def _scores(self, X) -> np.ndarray:
         """Return the scores of rows, from X itself and not from its approximation."""
         check_is_fitted(self)
-        return compute_scores(plain_rows(self, X), self._weights, self._offsets())
+        return compute_scores(validate_rows(self, X), self._weights, self._offsets())
 
     def _offsets(self) -> np.ndarray:
         """Return the offset of the scores of each output."""
         return self.intercept_
 
-    def _kept_weights(self) -> Weights:
+    def _sparse_weights(self) -> SparseWeights:
         """Return the weights of the selected columns, and the offsets of the scores."""
         columns = self.support_
         weights = self._weights[:, columns].T.toarray()
-        return Weights(columns, np.ascontiguousarray(weights), np.asarray(self._offsets()))
+        return SparseWeights(columns, np.ascontiguousarray(weights), np.asarray(self._offsets()))
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_weights")
@@ -362,7 +362,7 @@ class LowRankModel(FactorizationParameters):
     @property
     def coef_(self):
         """Weights, of shape (n_outputs, n_features), or (n_features,) for one target."""
-        return self._targets.shaped(self.sparse_coef_.toarray())
+        return self._targets.shape_coef(self.sparse_coef_.toarray())
 
     @property
     def support_(self):

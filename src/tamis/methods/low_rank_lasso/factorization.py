@@ -7,27 +7,27 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator, Transformer, plain_rows
+from tamis.base.estimators.estimator import Estimator, Transformer, validate_rows
 from tamis.base.fast_checks import check_array
 from tamis.base.parameters import (
     BOOL,
-    COUNT,
-    FRACTION,
-    RANDOM,
+    OPEN_UNIT_INTERVAL,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
     Seed,
     at_least,
     estimator,
-    one_of,
+    one_of_strings,
     parameter,
 )
 from tamis.base.partition_sums import PartitionSums
-from tamis.base.validation import take_weights
+from tamis.base.validation import validate_sample_weight
 from tamis.methods.low_rank_lasso.partitions import fit_factorization
-from tamis.solvers.randomized_svd import Operator, certified, truncated_svd
+from tamis.solvers.randomized_svd import CenteredOperator, factors_with_bounds, truncated_svd
 from tamis.system.schema import array, number, size
 from tamis.system.threads import locked
 
-DTYPE = one_of("float64", "float32")
+DTYPE = one_of_strings("float64", "float32")
 
 
 @estimator(kw_only=True)
@@ -48,7 +48,7 @@ class FactorizationParameters(Estimator):
         [DTYPE],
         'Precision of the products; "float32" needs half the memory.',
     )
-    random_state: Seed = parameter(None, [RANDOM], "Seed of the factorisation.")
+    random_state: Seed = parameter(None, [RANDOM_STATE], "Seed of the factorisation.")
 
 
 @estimator
@@ -102,26 +102,28 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
     True
     """
 
-    n_components: int = parameter(50, [COUNT], "Rank k. The rank of the data is an upper bound.")
+    n_components: int = parameter(
+        50, [POSITIVE_INTEGER], "Rank k. The rank of the data is an upper bound."
+    )
     center: bool = parameter(
         True, [BOOL], "Whether to subtract the means of the columns.", kw_only=True
     )
-    n_lanczos: int = parameter(24, [COUNT], "Steps of Lanczos' method.", kw_only=True)
+    n_lanczos: int = parameter(24, [POSITIVE_INTEGER], "Steps of Lanczos' method.", kw_only=True)
     delta: float = parameter(
         1e-3,
-        [FRACTION],
+        [OPEN_UNIT_INTERVAL],
         "Probability that `error_upper_` is too small.",
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
-        "n_components_": size("rank", least=0),
+        "n_components_": size("rank", minimum=0),
         "U_": array(("f8", "f4"), "rows", "rank", order=None),
-        "S_": array(("f8", "f4"), "rank", least=0.0),
+        "S_": array(("f8", "f4"), "rank", minimum=0.0),
         "W_": array(("f8", "f4"), "columns", "rank", order=None),
         "mean_": array(("f8", "f4"), "columns"),
-        "error_lower_": number(float, least=0.0),
-        "error_upper_": number(float, least=0.0),
-        "error_fro_": number(float, least=0.0),
+        "error_lower_": number(float, minimum=0.0),
+        "error_upper_": number(float, minimum=0.0),
+        "error_fro_": number(float, minimum=0.0),
     }
     _attributes: ClassVar[str] = """\
         U_ : ndarray of shape (n_samples, n_components)
@@ -161,8 +163,8 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
         self : object
         """
         self._validate_params()
-        matrix = plain_rows(self, X, reset=True)
-        weights = take_weights(sample_weight, matrix.shape[0], some=True)
+        matrix = validate_rows(self, X, reset=True)
+        weights = validate_sample_weight(sample_weight, matrix.shape[0], require_positive=True)
         self._factorise(matrix, np.sqrt(weights) if len(weights) else None)
         return self
 
@@ -173,16 +175,16 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
         """Fit by sums over partitions."""
         fit_factorization(self, sums)
 
-    def _factorise(self, matrix, roots) -> Operator:
+    def _factorise(self, matrix, roots) -> CenteredOperator:
         """Factorise validated rows; `roots` are the square roots of their weights, or None. Return
         the centred and weighted rows as a linear operator.
         """
         random = check_random_state(self.random_state)
-        operator = Operator(matrix, roots, self.center, np.dtype(self.dtype))
+        operator = CenteredOperator(matrix, roots, self.center, np.dtype(self.dtype))
         svd = truncated_svd(
             operator, self.n_components, self.n_oversamples, self.n_power_iter, random
         )
-        factors = certified(operator, svd, self.n_lanczos, self.delta, random)
+        factors = factors_with_bounds(operator, svd, self.n_lanczos, self.delta, random)
         self.U_, self.S_, self.W_, self.error_lower_, self.error_upper_, self.error_fro_ = factors
         self.mean_, self.n_components_ = operator.mean, len(self.S_)
         self.n_features_in_ = matrix.shape[1]
@@ -201,7 +203,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factori
         Z : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        matrix = plain_rows(self, X)
+        matrix = validate_rows(self, X)
         return matrix @ self.W_ - (self.mean_ @ self.W_).astype(self.W_.dtype)
 
     def inverse_transform(self, Z):

@@ -7,16 +7,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import plain_rows
+from tamis.base.estimators.estimator import validate_rows
 from tamis.base.estimators.regressor import Regressor
-from tamis.base.fast_checks import check_length
+from tamis.base.fast_checks import check_n_targets
 from tamis.base.parameters import estimator
 from tamis.base.targets import NumberTargets
-from tamis.base.validation import take_numbers, take_weights
-from tamis.methods.low_rank_lasso.compression import COLUMNS, compute_scores
+from tamis.base.validation import validate_numbers, validate_sample_weight
+from tamis.methods.low_rank_lasso.compression import TARGETS_PER_CHUNK, compute_scores
 from tamis.methods.low_rank_lasso.estimator import LowRankModel
 from tamis.numerics.targets import EncodedTargets
-from tamis.solvers.randomized_svd import Operator
+from tamis.solvers.randomized_svd import CenteredOperator
 
 
 @estimator
@@ -130,22 +130,22 @@ class LowRankLasso(LowRankModel, Regressor):
             smallest residual within the radius (infinite without a radius).
         """
         check_is_fitted(self)
-        matrix = plain_rows(self, X)
-        row_weights = take_weights(sample_weight, matrix.shape[0], some=True)
-        operator = Operator(
+        matrix = validate_rows(self, X)
+        row_weights = validate_sample_weight(sample_weight, matrix.shape[0], require_positive=True)
+        operator = CenteredOperator(
             matrix, np.sqrt(row_weights) if len(row_weights) else None, self.fit_intercept
         )
-        targets: Any = self._code(y, matrix.shape[0], known=self._targets)[1].columns
+        targets: Any = self._encode_targets(y, matrix.shape[0], known=self._targets)[1].columns
         n_targets = self._targets.outputs
         residual, gap = np.zeros(n_targets), np.zeros(n_targets)
-        for start in range(0, n_targets, COLUMNS):
-            chunk = slice(start, start + COLUMNS)
+        for start in range(0, n_targets, TARGETS_PER_CHUNK):
+            chunk = slice(start, start + TARGETS_PER_CHUNK)
             weights, block = self._weights[chunk], targets[:, chunk]
             block = block.toarray() if sp.issparse(block) else block
             scores = compute_scores(matrix, weights, self.intercept_[chunk])
             residuals = operator.roots[:, None] * (block - scores)
             residual[chunk] = np.linalg.norm(residuals, axis=0)
-            correlations = operator.turned_times(
+            correlations = operator.rmatmat(
                 residuals / np.maximum(residual[chunk], np.finfo(float).tiny)
             )
             max_correlations = np.abs(correlations).max(axis=0, initial=0.0)
@@ -161,14 +161,14 @@ class LowRankLasso(LowRankModel, Regressor):
             )
         return {"residual": residual, "bound": self.residual_bound_, "gap": gap}
 
-    def _code(
+    def _encode_targets(
         self, y, n_rows: int, *, known=None, **stream
     ) -> tuple[NumberTargets, EncodedTargets]:
         """Return the targets and their columns; sparse ones stay sparse."""
         if not sp.issparse(y):
-            return super()._code(y, n_rows, known=known, **stream)
-        y = take_numbers(self, y, whole=True, sparse=True)
-        check_length(np.empty(y.shape[0]), n_rows)
+            return super()._encode_targets(y, n_rows, known=known, **stream)
+        y = validate_numbers(self, y, is_fit=True, sparse=True)
+        check_n_targets(np.empty(y.shape[0]), n_rows)
         targets = NumberTargets(y.shape[1], flat=False) if known is None else known
         if y.shape[1] != targets.outputs:
             raise ValueError(

@@ -25,13 +25,25 @@ from tamis.base.partition_sums import (
     first_targets,
     with_columns,
 )
-from tamis.base.validation import take_blocks, take_weights, warn_user
-from tamis.methods.low_rank_lasso.compression import CANCELLED, COLUMNS, Compressed
-from tamis.methods.low_rank_lasso.spg.solver import ROWS, TURNS, Outcome
+from tamis.base.validation import validate_array, validate_sample_weight, warn_user
+from tamis.methods.low_rank_lasso.compression import (
+    CANCELLATION_RATIO,
+    TARGETS_PER_CHUNK,
+    CompressedTargets,
+)
+from tamis.methods.low_rank_lasso.spg.solver import BATCHES_PER_TASK, MAX_BATCH_TARGETS, SPGResult
 from tamis.numerics.csr import Csr
-from tamis.solvers.randomized_svd import Operator, bounded, largest_value, orthonormal, trimmed
+from tamis.solvers.randomized_svd import (
+    CenteredOperator,
+    bound_largest_singular_value,
+    drop_rounding,
+    error_bounds,
+    orthonormal_basis,
+)
 
-TASK_TARGETS = ROWS * TURNS  # targets that one task solves, as many as one thread does
+TASK_TARGETS = (
+    MAX_BATCH_TARGETS * BATCHES_PER_TASK
+)  # targets that one task solves, as many as one thread does
 
 
 class RowMap(NamedTuple):
@@ -62,18 +74,20 @@ def refuse_sums(model: Any) -> str:
 
 
 # --------------------------------------------------------------------------- tasks: the rows
-def _operators(blocks: PartitionBlocks, row_map: RowMap) -> Iterator[tuple[Operator, Any]]:
+def _operators(blocks: PartitionBlocks, row_map: RowMap) -> Iterator[tuple[CenteredOperator, Any]]:
     """Block after block as a linear map, with its encoded targets."""
     triples: Iterator[tuple[Any, Any, np.ndarray]]
     if row_map.targets is None:
-        triples = ((one.X, None, take_weights(one.weights, one.X.shape[0])) for one in blocks)
+        triples = (
+            (one.X, None, validate_sample_weight(one.weights, one.X.shape[0])) for one in blocks
+        )
     else:
         triples = iter(encoded_blocks(row_map.model, row_map.targets, blocks))
     for X, coded, weights in triples:
-        rows = take_blocks(row_map.model, X, reset=False, chunk=True)
-        matrix = rows.scipy() if isinstance(rows, Csr) else rows
+        rows = validate_array(row_map.model, X, reset=False, chunk=True)
+        matrix = rows.to_scipy() if isinstance(rows, Csr) else rows
         roots = np.sqrt(weights) if len(weights) else None
-        yield Operator(matrix, roots, False, np.dtype(row_map.dtype), row_map.mean), coded
+        yield CenteredOperator(matrix, roots, False, np.dtype(row_map.dtype), row_map.mean), coded
 
 
 def _moments(blocks: PartitionBlocks, row_map: RowMap) -> Moments:
@@ -82,7 +96,7 @@ def _moments(blocks: PartitionBlocks, row_map: RowMap) -> Moments:
     total = Moments(np.zeros(width), np.zeros(width), 0.0)
     for operator, _ in _operators(blocks, row_map):
         weights = np.square(operator.roots, dtype=np.float64)
-        sums = operator.turned @ weights.astype(operator.dtype)
+        sums = operator.transpose @ weights.astype(operator.dtype)
         moments = Moments(sums.astype(np.float64), operator.column_squares(), float(weights.sum()))
         total = Moments(*add(total, moments))
     return total
@@ -94,8 +108,8 @@ def _gram_product(
     """X'(XQ) for a matrix or a vector Q, and the sum of squares of XQ."""
     total, square = np.zeros(Q.shape, row_map.dtype), 0.0
     for operator, _ in _operators(blocks, row_map):
-        image = operator.times(Q)
-        total += operator.turned_times(image)
+        image = operator.matmat(Q)
+        total += operator.rmatmat(image)
         square += float(np.vdot(image, image))
     return total, square
 
@@ -104,7 +118,7 @@ def _triangle(blocks: PartitionBlocks, row_map: RowMap, Q: np.ndarray) -> np.nda
     """The triangular factor R of XQ, R'R = (XQ)'(XQ)."""
     triangle = np.zeros((0, Q.shape[1]), row_map.dtype)
     for operator, _ in _operators(blocks, row_map):
-        triangle = _stack_triangles(triangle, operator.times(Q))
+        triangle = _stack_triangles(triangle, operator.matmat(Q))
     return triangle
 
 
@@ -121,8 +135,8 @@ def _gram_product_and_triangle(
     total = np.zeros(Q.shape, row_map.dtype)
     triangle = np.zeros((0, Q.shape[1]), row_map.dtype)
     for operator, _ in _operators(blocks, row_map):
-        image = operator.times(Q)
-        total += operator.turned_times(image)
+        image = operator.matmat(Q)
+        total += operator.rmatmat(image)
         triangle = _stack_triangles(triangle, image)
     return total, triangle
 
@@ -134,7 +148,7 @@ def _merge_with_triangle(left: tuple, right: tuple) -> tuple:
 
 def _image(blocks: PartitionBlocks, row_map: RowMap, Q: np.ndarray) -> np.ndarray:
     """XQ itself."""
-    return np.concatenate([operator.times(Q) for operator, _ in _operators(blocks, row_map)])
+    return np.concatenate([operator.matmat(Q) for operator, _ in _operators(blocks, row_map)])
 
 
 # --------------------------------------------------------------------------- the factorisation
@@ -159,9 +173,11 @@ def _factorise(model: Any, sums: PartitionSums, row_map: RowMap) -> tuple[RowMap
         back, square = sums.total(_gram_product, row_map, v - F @ (scale * (W.T @ v)))
         return square, back - W @ (scale * (F.T @ back))
 
-    bounds = largest_value(error, sums.n_features, dtype, model.n_lanczos, model.delta, random)
+    bounds = bound_largest_singular_value(
+        error, sums.n_features, dtype, model.n_lanczos, model.delta, random
+    )
     squares = np.maximum(moments.squares - moments.weight * mean**2, 0.0)
-    errors = bounded(float(squares.sum()), S, *bounds)
+    errors = error_bounds(float(squares.sum()), S, *bounds)
     model.error_lower_, model.error_upper_, model.error_fro_ = errors
     model.S_, model.W_, model.mean_ = S, W, mean
     model.n_components_, model.n_features_in_ = len(S), sums.n_features
@@ -175,7 +191,7 @@ def _truncated_svd(model, sums: PartitionSums, row_map: RowMap, random, mean_len
     width = min(model.n_components + model.n_oversamples, n, d)
     basis = random.normal(size=(d, width)).astype(dtype)
     for _ in range(model.n_power_iter):
-        basis = orthonormal(sums.total(_gram_product, row_map, basis)[0])
+        basis = orthonormal_basis(sums.total(_gram_product, row_map, basis)[0])
     # XQ is U1 times a triangle; from its singular values, Q T with X Q T orthonormal but for
     # rounding, which a second triangle removes.
     triangle = sums.total(_triangle, row_map, basis, merge=_stack_triangles)
@@ -192,7 +208,7 @@ def _truncated_svd(model, sums: PartitionSums, row_map: RowMap, random, mean_len
     left, S, right = svd(back, full_matrices=False)
     rank = model.n_components
     F = turned @ solve_triangular(second, right[:rank].T)
-    return trimmed(F, S[:rank], left[:, :rank], max(n, d), mean_length)
+    return drop_rounding(F, S[:rank], left[:, :rank], max(n, d), mean_length)
 
 
 def _left_vectors(sums: PartitionSums, row_map: RowMap, F: np.ndarray) -> np.ndarray:
@@ -213,9 +229,9 @@ def _dense_targets(row_map: RowMap, coded: Any) -> Iterator[tuple[slice, np.ndar
     """Targets of a block as dense columns, a few at a time."""
     columns, signed = coded.columns, is_classifier(row_map.model)
     if signed:
-        columns = row_map.model._numbers(row_map.targets, columns)
-    for start in range(0, columns.shape[1], COLUMNS):
-        span = slice(start, start + COLUMNS)
+        columns = row_map.model._target_numbers(row_map.targets, columns)
+    for start in range(0, columns.shape[1], TARGETS_PER_CHUNK):
+        span = slice(start, start + TARGETS_PER_CHUNK)
         some = columns[:, span]
         some = some.toarray() if sp.issparse(some) else np.asarray(some)
         yield span, 2.0 * some - 1.0 if signed else some
@@ -239,7 +255,7 @@ def _compress(
     C, squares = np.zeros((len(means), F.shape[1])), np.zeros(len(means))
     for operator, coded in _operators(blocks, row_map):
         roots = operator.roots.astype(np.float64)
-        U = (operator.times(F) * operator.roots[:, None]).astype(np.float64)
+        U = (operator.matmat(F) * operator.roots[:, None]).astype(np.float64)
         for span, some in _dense_targets(row_map, coded):
             centred = some - means[span]
             C[span] += centred.T @ U
@@ -253,14 +269,14 @@ def _residual_squares(
     """Squares of y - U C, term by term."""
     total = np.zeros(len(means))
     for operator, coded in _operators(blocks, row_map):
-        roots, U = operator.roots.astype(np.float64), operator.times(F).astype(np.float64)
+        roots, U = operator.roots.astype(np.float64), operator.matmat(F).astype(np.float64)
         for span, some in _dense_targets(row_map, coded):
             residual = roots[:, None] * (some - means[span]) - U @ C[span].T
             total[span] += np.einsum("ij,ij->j", residual, residual)
     return (total,)
 
 
-def _solve(model: Any, factors: Any, compressed: Compressed, radius, share) -> Outcome:
+def _solve(model: Any, factors: Any, compressed: CompressedTargets, radius, share) -> SPGResult:
     """Solve some of the targets."""
     return model._solve(factors, compressed, radius, share)
 
@@ -279,12 +295,12 @@ def fit_low_rank(model: Any, sums: PartitionSums) -> None:
                 "by the best F1, which needs the scores of all rows. Pass a number as threshold."
             )
     row_map = RowMap(worker_model, targets, bool(model.fit_intercept), model.dtype)
-    factors = model._unfactored()
+    factors = model._new_factorization()
     row_map, F = _factorise(factors, sums, row_map)
     means, compressed = _compress_targets(sums, row_map, F)
     outcome = _solve_all(worker_model, sums, factors, compressed)
-    shown = model._shown(outcome, means, compressed, factors, sums.n_rows)
-    shown |= model._beside(targets, None, np.empty((0, targets.outputs)), None, shown)
+    shown = model._fitted_attributes(outcome, means, compressed, factors, sums.n_rows)
+    shown |= model._extra_attributes(targets, None, np.empty((0, targets.outputs)), None, shown)
     model.n_features_in_ = sums.n_features
     model._set_attributes(shown, targets)
     model._warn(factors)
@@ -297,7 +313,7 @@ def rank_one_problem(model: Any, sums: PartitionSums) -> tuple:
     depends on an angle and two lengths alone.
     """
     model._validate_params()
-    worker_model, factors = with_columns(model, sums.n_features), model._unfactored()
+    worker_model, factors = with_columns(model, sums.n_features), model._new_factorization()
     targets = sums.first(first_targets, worker_model)
     row_map = RowMap(worker_model, targets, bool(model.fit_intercept), "float64")
     row_map, F = _factorise(factors, sums, row_map)
@@ -309,7 +325,7 @@ def rank_one_problem(model: Any, sums: PartitionSums) -> tuple:
 
 def _compress_targets(
     sums: PartitionSums, row_map: RowMap, F: np.ndarray
-) -> tuple[np.ndarray, Compressed]:
+) -> tuple[np.ndarray, CompressedTargets]:
     """Means of the targets, and these as k numbers each; squares that a difference would lose are
     summed again.
     """
@@ -317,16 +333,18 @@ def _compress_targets(
     means = totals / weight if row_map.center else np.zeros_like(totals)
     C, squares = sums.total(_compress, row_map, F, means)
     left = squares - np.einsum("ij,ij->i", C, C)
-    lost = left < CANCELLED * squares
+    lost = left < CANCELLATION_RATIO * squares
     if lost.any():
         (exact,) = sums.total(_residual_squares, row_map, F, means, C)
         left = np.where(lost, exact, left)
     squares[squares <= (squares + means**2 * weight) * 1e-24] = 0.0
     norms = np.sqrt(squares), np.full(len(C), -1)
-    return means, Compressed(C, np.sqrt(np.maximum(left, 0.0)), *norms)
+    return means, CompressedTargets(C, np.sqrt(np.maximum(left, 0.0)), *norms)
 
 
-def _solve_all(model: Any, sums: PartitionSums, factors: Any, compressed: Compressed) -> Outcome:
+def _solve_all(
+    model: Any, sums: PartitionSums, factors: Any, compressed: CompressedTargets
+) -> SPGResult:
     """Solve all targets, some in each task."""
     count = len(compressed.C)
     radius, share = model._radius(count)
@@ -334,11 +352,11 @@ def _solve_all(model: Any, sums: PartitionSums, factors: Any, compressed: Compre
     light.W_, light.S_, light.error_upper_ = factors.W_, factors.S_, factors.error_upper_
     starts = range(0, count, TASK_TARGETS)
     spans = [np.arange(start, min(start + TASK_TARGETS, count)) for start in starts]
-    arguments = [(compressed.picked(span), radius[span], share) for span in spans]
+    arguments = [(compressed.select(span), radius[span], share) for span in spans]
     outcomes = sums.map(_solve, (model, light), arguments)
     weights = sp.csr_array(sp.vstack([one.weights for one in outcomes], format="csr"))
     zero = np.concatenate([one.zero for one in outcomes])
     closed = np.concatenate([one.closed for one in outcomes])
     names = outcomes[0].figures
     figures = {name: np.concatenate([one.figures[name] for one in outcomes]) for name in names}
-    return Outcome(weights, zero, closed, figures)
+    return SPGResult(weights, zero, closed, figures)

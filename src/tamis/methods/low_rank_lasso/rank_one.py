@@ -6,14 +6,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import plain_rows
+from tamis.base.estimators.estimator import validate_rows
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import (
     AUTO,
     BOOL,
-    NUMBER,
-    RANDOM,
-    SHARE,
+    NON_NEGATIVE,
+    RANDOM_STATE,
+    UNIT_INTERVAL,
     Auto,
     Seed,
     estimator,
@@ -21,16 +21,16 @@ from tamis.base.parameters import (
 )
 from tamis.base.partition_sums import PartitionSums
 from tamis.base.targets import NumberTargets
-from tamis.base.validation import take_weights
+from tamis.base.validation import validate_sample_weight
 from tamis.methods.low_rank_lasso.factorization import LowRankFactorization
 from tamis.methods.low_rank_lasso.partitions import rank_one_problem
 from tamis.methods.low_rank_lasso.rank_one_solver import RankOneSolution, max_alpha, solve_rank_one
-from tamis.system.schema import array, count, number, part, records
+from tamis.system.schema import array, count, nested_object, number, records
 
 AUTO_ALPHA_FRACTION = 0.5  # alpha="auto", as a fraction of the smallest alpha with zero weights
 
 
-class Problem(NamedTuple):
+class RankOneProblem(NamedTuple):
     """Factors of the matrix, strength of the 2-norm penalty, and targets as rows, centred and
     weighted.
 
@@ -111,17 +111,17 @@ class RankOneLasso(Regressor):
 
     alpha: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Strength of the L1 penalty. "auto" is half the smallest strength with zero weights.',
     )
     robustness: float = parameter(
         0.1,
-        [SHARE],
+        [UNIT_INTERVAL],
         "Strength of the 2-norm penalty, as a fraction of the error of the rank-one matrix.",
     )
     perturbation: float | None = parameter(
         None,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "Strength of the 2-norm penalty, which is the norm of the worst-case perturbation of X. "
         "None computes it from `robustness`.",
         kw_only=True,
@@ -129,10 +129,10 @@ class RankOneLasso(Regressor):
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to fit an intercept, by centred columns and targets.", kw_only=True
     )
-    random_state: Seed = parameter(None, [RANDOM], "Seed of the factorisation.", kw_only=True)
+    random_state: Seed = parameter(None, [RANDOM_STATE], "Seed of the factorisation.", kw_only=True)
     _contents: ClassVar[dict] = {
-        "factorization_": part(LowRankFactorization, "columns"),
-        "perturbation_": number(float, least=0.0),
+        "factorization_": nested_object(LowRankFactorization, "columns"),
+        "perturbation_": number(float, minimum=0.0),
         "history_": records(),
         "n_iter_": count(),
         "_weights": array("f8", "outputs", "columns"),
@@ -165,7 +165,7 @@ class RankOneLasso(Regressor):
 
     def _fit(self, X, y, sample_weight):
         """Compute the two vectors, solve for every target, and set the attributes."""
-        return self._settle(self._problem(X, y, sample_weight))
+        return self._solve_targets(self._problem(X, y, sample_weight))
 
     def _refuse_sums(self) -> str:
         return ""
@@ -173,9 +173,9 @@ class RankOneLasso(Regressor):
     def _fit_sums(self, sums: PartitionSums) -> None:
         """Fit by sums over partitions."""
         factors, *projected = rank_one_problem(self, sums)
-        self._settle(Problem(factors, self._insured(factors), *projected))
+        self._solve_targets(RankOneProblem(factors, self._perturbation_norm(factors), *projected))
 
-    def _settle(self, problem: Problem):
+    def _solve_targets(self, problem: RankOneProblem):
         """Solve for every target, and set the attributes."""
         rows, factors = problem.rows, problem.factors
         if isinstance(self.alpha, str):
@@ -235,22 +235,22 @@ class RankOneLasso(Regressor):
         weights = np.array([solution.weights for solution in solutions])
         return alphas, weights, np.array([solution.value for solution in solutions])
 
-    def _problem(self, X, y, sample_weight) -> Problem:
+    def _problem(self, X, y, sample_weight) -> RankOneProblem:
         """Validate X and y, and compute the factorisation."""
         self._validate_params()
-        matrix = plain_rows(self, X, reset=True)
-        row_weights = take_weights(sample_weight, matrix.shape[0], some=True)
-        targets, (columns, *_) = self._code(y, matrix.shape[0])
-        factors = self._unfactored()
+        matrix = validate_rows(self, X, reset=True)
+        row_weights = validate_sample_weight(sample_weight, matrix.shape[0], require_positive=True)
+        targets, (columns, *_) = self._encode_targets(y, matrix.shape[0])
+        factors = self._new_factorization()
         roots = np.sqrt(row_weights) if len(row_weights) else np.ones(matrix.shape[0])
         factors._factorise(matrix, roots if len(row_weights) else None)
         means = np.zeros(columns.shape[1])
         if self.fit_intercept:
             means = np.average(columns, axis=0, weights=roots**2)
         rows = (roots[:, None] * (columns - means)).T
-        return Problem(factors, self._insured(factors), targets, rows, means)
+        return RankOneProblem(factors, self._perturbation_norm(factors), targets, rows, means)
 
-    def _unfactored(self) -> LowRankFactorization:
+    def _new_factorization(self) -> LowRankFactorization:
         """Return an unfitted factorisation of rank one."""
         return LowRankFactorization(
             n_components=1,
@@ -259,7 +259,7 @@ class RankOneLasso(Regressor):
             random_state=self.random_state,
         )
 
-    def _insured(self, factors: LowRankFactorization) -> float:
+    def _perturbation_norm(self, factors: LowRankFactorization) -> float:
         """Return the strength of the 2-norm penalty."""
         if self.perturbation is not None:
             return float(self.perturbation)
@@ -267,7 +267,7 @@ class RankOneLasso(Regressor):
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return plain_rows(self, X) @ self._weights.T + self.intercept_
+        return validate_rows(self, X) @ self._weights.T + self.intercept_
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_weights")
@@ -277,7 +277,7 @@ class RankOneLasso(Regressor):
         """Weights, of shape (n_features,) or (n_targets, n_features)."""
         if not hasattr(self, "_weights"):
             raise AttributeError(f"{type(self).__name__} has no attribute 'coef_' before fit.")
-        return self._targets.shaped(self._weights)
+        return self._targets.shape_coef(self._weights)
 
     @property
     def support_(self):

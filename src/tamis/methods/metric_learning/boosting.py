@@ -24,7 +24,7 @@ from tamis.methods.metric_learning.steps import (
     principal_components,
     t_statistic,
 )
-from tamis.solvers.neighbors import Edges, class_edges, euclidean_points, narrow
+from tamis.solvers.neighbors import NeighborGraph, class_neighbors, euclidean_points, reduce_points
 
 MAX_EXPLICIT_COLUMNS = 500  # up to which X'MX itself costs less than its products
 MAX_SCALED_COPY = 1 << 23  # entries of a dense matrix that is copied scaled, in column order
@@ -92,7 +92,7 @@ class Boost:
         self.term_numbers: list[list[int]] = []  # of each step
         self.history: list[dict] = []
         self.margins = np.zeros(len(codes))
-        self.edges: Edges  # set by find_neighbours
+        self.edges: NeighborGraph  # set by find_neighbours
 
     # ------------------------------------------------------------------ neighbours
     def find_neighbours(self) -> None:
@@ -101,7 +101,7 @@ class Boost:
         """
         if self.steps:
             points = self.points()
-            self.edges = self._class_edges(narrow(points))
+            self.edges = self._class_edges(reduce_points(points))
             self.margins = compute_margins(self.edges, points)
         else:
             center, scale = self.scaling.center, self.scaling.scale
@@ -109,13 +109,13 @@ class Boost:
                 euclidean_points(self.matrix, center, scale, self.candidates.columns, self.random)
             )
 
-    def _class_edges(self, points) -> Edges:
+    def _class_edges(self, points) -> NeighborGraph:
         options = self.options
-        return class_edges(
+        return class_neighbors(
             points,
             self.codes,
             options.n_neighbors,
-            each=options.opp_per_class,
+            per_class=options.opp_per_class,
             n_jobs=options.n_jobs,
         )
 

@@ -51,7 +51,7 @@ class Scaling:
     _contents: ClassVar[dict] = {
         "usable": indices("usable", below="columns", increasing=True),
         "center": array("f8", "columns"),
-        "scale": array("f8", "columns", least=np.finfo(float).tiny),
+        "scale": array("f8", "columns", minimum=np.finfo(float).tiny),
     }
 
     def __init__(self, matrix, weights: np.ndarray, standardize: bool):

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.numerics.numba import compiled
-from tamis.solvers.neighbors import Edges
+from tamis.solvers.neighbors import NeighborGraph
 
 
 @compiled
@@ -34,7 +34,7 @@ def laplacian_product(bag, nearest, edge_weights, points, product):
                 product[j, column] -= weighted_difference
 
 
-def compute_margins(edges: Edges, points: np.ndarray) -> np.ndarray:
+def compute_margins(edges: NeighborGraph, points: np.ndarray) -> np.ndarray:
     """Return the margin of each row: its mean squared distance to neighbours of other classes minus
     that to neighbours of its class. `points` has shape (rows,) or (rows, dimensions).
     """
@@ -54,7 +54,7 @@ class Laplacian:
     edges may have negative weights.
     """
 
-    def __init__(self, edges: Edges, bag: np.ndarray, row_weights: np.ndarray):
+    def __init__(self, edges: NeighborGraph, bag: np.ndarray, row_weights: np.ndarray):
         self.bag, self.nearest = bag, edges.nearest[bag]
         self.edge_weights = edges.share[bag] * row_weights[:, None]
 

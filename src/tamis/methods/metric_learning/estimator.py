@@ -10,19 +10,19 @@ from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from tamis.base.class_messages import one_class_message
-from tamis.base.estimators.estimator import take
+from tamis.base.estimators.estimator import validate_training
 from tamis.base.parameters import (
     AUTO,
     BOOL,
-    COUNT,
-    FRACTION,
-    NUMBER,
-    RANDOM,
+    NON_NEGATIVE,
+    OPEN_UNIT_INTERVAL,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
     Auto,
     Seed,
     at_least,
     estimator,
-    one_of,
+    one_of_strings,
     parameter,
 )
 from tamis.base.targets import ClassTargets
@@ -31,7 +31,7 @@ from tamis.methods.metric_learning.boosting import Boost, SDistOptions
 from tamis.methods.metric_learning.candidates import DistinctRows, Scaling
 from tamis.methods.metric_learning.learnt_metric import LearntMetric
 from tamis.methods.metric_learning.rules import EarlyStopping
-from tamis.solvers.neighbors import MANY_COLUMNS, MANY_ROWS
+from tamis.solvers.neighbors import MAX_EXACT_COLUMNS, MAX_EXACT_ROWS
 from tamis.system.progress import Progress
 from tamis.system.threads import locked
 
@@ -52,7 +52,7 @@ class SDistParameters(LearntMetric):
     )
     max_features: str | int | float | None = parameter(
         "sqrt",
-        [one_of("sqrt"), COUNT, FRACTION, None],
+        [one_of_strings("sqrt"), POSITIVE_INTEGER, OPEN_UNIT_INTERVAL, None],
         "Candidate columns drawn for a step: the square root of their number, a number, a "
         "fraction, or all (None).",
     )
@@ -64,14 +64,14 @@ class SDistParameters(LearntMetric):
     )
     complexity: float = parameter(
         0.01,
-        [NUMBER],
+        [NON_NEGATIVE],
         "Penalty on the trace of the square root of W. The number of steps minimises the total "
         "loss plus this penalty. Values that matter grow with the number of rows: try 1 to 100 "
         "for 500 rows.",
     )
     max_order: int = parameter(
         1,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "Largest number of columns in a product: 1 is the linear metric, 2 adds squares and "
         "products of selected columns.",
     )
@@ -88,7 +88,7 @@ class SDistParameters(LearntMetric):
     )
     screen: str | None = parameter(
         "auto",
-        [one_of("auto", "moments"), None],
+        [one_of_strings("auto", "moments"), None],
         'Which columns may be drawn at all. "moments": those whose mean, square or product with '
         "another column differs between classes beyond chance (5 % for all together; all columns "
         'where none does). It does not detect effects of three columns together. "auto" screens '
@@ -114,11 +114,11 @@ class SDistParameters(LearntMetric):
         "by `complexity`.",
     )
     validation_fraction: float = parameter(
-        0.1, [FRACTION], "Fraction of each class that `early_stopping` holds out."
+        0.1, [OPEN_UNIT_INTERVAL], "Fraction of each class that `early_stopping` holds out."
     )
     n_iter_no_change: int = parameter(
         10,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "With `early_stopping`, evaluations (every 10 accepted steps) without improvement after "
         "which the fit ends.",
     )
@@ -127,7 +127,9 @@ class SDistParameters(LearntMetric):
         [Integral, None],
         "Threads of the neighbour search and of BLAS; None is 1, and -1 all cores.",
     )
-    random_state: Seed = parameter(None, [RANDOM], "Seed of the bags and of the drawn columns.")
+    random_state: Seed = parameter(
+        None, [RANDOM_STATE], "Seed of the bags and of the drawn columns."
+    )
     verbose: bool | Auto = parameter(
         "auto", [BOOL, AUTO], 'Progress bar: "auto" shows it on a terminal after three seconds.'
     )
@@ -138,7 +140,7 @@ class MetricLearner(SDistParameters):
     """A metric learnt by sDist."""
 
     n_neighbors: int = parameter(
-        3, [COUNT], "Neighbours of a row in its class, and in the others, k."
+        3, [POSITIVE_INTEGER], "Neighbours of a row in its class, and in the others, k."
     )
     rho: float = parameter(
         0.1,
@@ -147,12 +149,14 @@ class MetricLearner(SDistParameters):
     )
     cardinality: int | None = parameter(
         None,
-        [COUNT, None],
+        [POSITIVE_INTEGER, None],
         "Largest number of columns of a direction; None leaves it to `rho`. 1 makes a weighted sum "
         "of squared differences; more allow oblique directions.",
     )
     max_iter: int = parameter(
-        250, [COUNT], "Directions tried; a smaller learning rate needs more, such as 500 for 0.1."
+        250,
+        [POSITIVE_INTEGER],
+        "Directions tried; a smaller learning rate needs more, such as 500 for 0.1.",
     )
     learning_rate: float = parameter(0.2, [POSITIVE_FRACTION], "Factor of the weight of each step.")
 
@@ -175,9 +179,9 @@ class MetricLearner(SDistParameters):
         self : object
         """
         self._validate_params()
-        training = take(self, X, y, sample_weight)
+        training = validate_training(self, X, y, sample_weight)
         targets = cast(ClassTargets, training.targets)
-        codes = targets.codes_of(training.columns)
+        codes = targets.class_indices(training.columns)
         self._check_counts(codes, training.weights, targets.classes)
         rows = DistinctRows.from_rows(training.rows, codes, training.weights, len(targets.classes))
         with threadpool_limits(effective_n_jobs(self.n_jobs)):
@@ -204,7 +208,7 @@ class MetricLearner(SDistParameters):
     def _options(self, n_rows: int, n_columns: int) -> SDistOptions:
         """Resolve the parameters of the steps for the shape of X."""
         fraction = (
-            self.subsample if self.subsample != "auto" else 0.3 if n_rows > MANY_ROWS else 0.5
+            self.subsample if self.subsample != "auto" else 0.3 if n_rows > MAX_EXACT_ROWS else 0.5
         )
         bag_size = (
             n_rows
@@ -220,7 +224,7 @@ class MetricLearner(SDistParameters):
                 "oob_z=None or a smaller subsample."
             )
         features = self.max_features
-        few_rows = n_rows < MIN_ROWS_PER_COLUMN * n_columns or n_columns > MANY_COLUMNS
+        few_rows = n_rows < MIN_ROWS_PER_COLUMN * n_columns or n_columns > MAX_EXACT_COLUMNS
         return SDistOptions(
             n_neighbors=self.n_neighbors,
             rho=float(self.rho),

@@ -8,29 +8,38 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from tamis.base.estimators.classifier import ClassTransformer
-from tamis.base.estimators.estimator import plain_rows
-from tamis.base.parameters import COUNT, estimator, parameter
+from tamis.base.estimators.classifier import SupervisedTransformer
+from tamis.base.estimators.estimator import validate_rows
+from tamis.base.parameters import POSITIVE_INTEGER, estimator, parameter
 from tamis.methods.metric_learning.boosting import SparseMetric
 from tamis.methods.metric_learning.candidates import Scaling
 from tamis.methods.metric_learning.steps import principal_components
 from tamis.system.memory import check_memory
-from tamis.system.schema import array, count, index_tuple, indices, listing, part, records, rows
+from tamis.system.schema import (
+    array,
+    count,
+    index_tuple,
+    indices,
+    list_of,
+    nested_object,
+    records,
+    rows,
+)
 
 
 @estimator(kw_only=True)
-class LearntMetric(ClassTransformer):
+class LearntMetric(SupervisedTransformer):
     """A metric W = L L' over terms, each a column or a product of columns."""
 
     n_components: int | None = parameter(
         None,
-        [COUNT, None],
+        [POSITIVE_INTEGER, None],
         "Largest number of components of the transform, the leading ones; None keeps all.",
     )
     _contents: ClassVar[dict] = {
-        "_scaling": part(Scaling, "columns"),
-        "terms_": listing(index_tuple("columns"), "terms", 1),
-        "_spreads": array("f8", "terms", least=np.finfo(float).tiny, finite=False),
+        "_scaling": nested_object(Scaling, "columns"),
+        "terms_": list_of(index_tuple("columns"), "terms", 1),
+        "_spreads": array("f8", "terms", minimum=np.finfo(float).tiny, finite=False),
         "_loadings": rows("terms", "steps", formats=("csc",)),
         "components_": array("f8", "components", "terms", order=None),
         "candidates_": indices("candidates", below="columns", distinct=True),
@@ -88,7 +97,7 @@ class LearntMetric(ClassTransformer):
         Z : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        return self._points(plain_rows(self, X))
+        return self._points(validate_rows(self, X))
 
     def _points(self, matrix) -> np.ndarray:
         columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
@@ -141,7 +150,7 @@ class LearntMetric(ClassTransformer):
         )
         return sp.csr_array(self.components_.T @ self.components_)
 
-    def _term_shares(self) -> np.ndarray:
+    def _term_importances(self) -> np.ndarray:
         squared_norms = (self.components_**2).sum(axis=0)
         return squared_norms / squared_norms.sum()
 
@@ -150,7 +159,7 @@ class LearntMetric(ClassTransformer):
         """Fraction of each column in the trace of W."""
         check_is_fitted(self)
         importances = np.zeros(self.n_features_in_)
-        for term, importance in zip(self.terms_, self._term_shares(), strict=True):
+        for term, importance in zip(self.terms_, self._term_importances(), strict=True):
             np.add.at(importances, list(term), importance / len(term))
         return importances
 
@@ -158,7 +167,7 @@ class LearntMetric(ClassTransformer):
     def interaction_importances_(self):
         """Products and their fraction of the trace of W, the largest first."""
         check_is_fitted(self)
-        term_importances = zip(self.terms_, self._term_shares(), strict=True)
+        term_importances = zip(self.terms_, self._term_importances(), strict=True)
         importances = [
             (term, float(importance)) for term, importance in term_importances if len(term) > 1
         ]

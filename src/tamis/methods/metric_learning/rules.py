@@ -4,10 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.methods.metric_learning.boosting import Boost
-from tamis.solvers.neighbors import Search
+from tamis.solvers.neighbors import NeighborSearch
 
 
-class Rules:
+class NeighborClassifier:
     """Classifier by the k nearest training points. `rule` "knn" scores classes by votes, "margin"
     by minus the mean squared distance to the k nearest points of the class.
     """
@@ -24,7 +24,9 @@ class Rules:
         """Return the fraction of each class in the weights of the k nearest points."""
         members = np.arange(len(self.points))
         k = min(self.k, len(members))
-        _, nearest = Search(self.points, members, self.n_jobs).nearest(slice(None), k, queries)
+        _, nearest = NeighborSearch(self.points, members, self.n_jobs).nearest(
+            slice(None), k, queries
+        )
         votes = np.zeros((len(queries), self.n_classes))
         rows = np.arange(len(queries))
         for j in range(k):
@@ -36,7 +38,7 @@ class Rules:
         mean_squares = np.empty((len(queries), self.n_classes))
         for c in range(self.n_classes):
             members = np.flatnonzero(self.codes == c)
-            distance, _ = Search(self.points, members, self.n_jobs).nearest(
+            distance, _ = NeighborSearch(self.points, members, self.n_jobs).nearest(
                 slice(None), min(self.k, len(members)), queries
             )
             mean_squares[:, c] = (distance**2).mean(axis=1)
@@ -50,7 +52,9 @@ class Rules:
         for c in range(self.n_classes):
             members = np.flatnonzero(self.codes == c)
             k = min(self.k, len(members))
-            _, nearest = Search(self.points, members, self.n_jobs).nearest(slice(None), k, queries)
+            _, nearest = NeighborSearch(self.points, members, self.n_jobs).nearest(
+                slice(None), k, queries
+            )
             for j in range(k):
                 mean_squares[c] += ((queries - self.points[nearest[:, j]]) @ rotation) ** 2 / k
         return mean_squares
@@ -71,7 +75,7 @@ class EarlyStopping:
         `patience` calls without improvement.
         """
         n_classes, options = int(boost.codes.max()) + 1, boost.options
-        classifier = Rules(
+        classifier = NeighborClassifier(
             boost.points(),
             boost.codes,
             boost.weights,

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from scipy.stats import t as student
 
 from tamis.methods.metric_learning.edges import compute_margins
-from tamis.solvers.neighbors import class_edges
+from tamis.solvers.neighbors import class_neighbors
 
 EXPECTED_FALSE_COLUMNS = 0.05  # noise columns that pass on average: half by means, half by pairs
 PAIR_WORK_PER_ROW = 5e6  # products of pairs of columns for each row of the data
@@ -100,7 +100,7 @@ def _do_harm(matrix, codes, weights, scaling, subset, superset) -> bool:
     is_positive = []
     for columns in (subset, superset):
         points = _scaled(matrix[:, columns], scaling.center[columns], scaling.scale[columns])
-        edges = class_edges(points, codes, HARM_NEIGHBORS)
+        edges = class_neighbors(points, codes, HARM_NEIGHBORS)
         is_positive.append(compute_margins(edges, points) > 0.0)
     row_fractions = ClassWeights.from_codes(codes, weights).row_fractions
     fractions = row_fractions.sum(axis=0) / len(row_fractions)

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from tamis.base.estimators.classifier import Classifier
-from tamis.base.estimators.estimator import plain_rows
+from tamis.base.estimators.estimator import validate_rows
 from tamis.base.estimators.explaining import Explanations
-from tamis.base.parameters import estimator, one_of, parameter
+from tamis.base.parameters import estimator, one_of_strings, parameter
 from tamis.methods.metric_learning.candidates import DistinctRows
 from tamis.methods.metric_learning.estimator import MetricLearner
-from tamis.methods.metric_learning.rules import Rules
+from tamis.methods.metric_learning.rules import NeighborClassifier
 from tamis.system.schema import array, indices
 
 
@@ -136,7 +136,7 @@ class SDistClassifier(MetricLearner, Classifier):
 
     rule: str = parameter(
         "margin",
-        [one_of("knn", "margin")],
+        [one_of_strings("knn", "margin")],
         'How rows are classified. "margin": by the class whose k nearest rows have the least mean '
         'squared distance, which is what the steps lower. "knn": by a vote of the k nearest '
         "training rows, as published.",
@@ -145,7 +145,7 @@ class SDistClassifier(MetricLearner, Classifier):
     _contents: ClassVar[dict] = {
         "_reference": array("f8", "rows", "components", order=None),
         "_reference_codes": indices("rows", below="classes"),
-        "_reference_weights": array("f8", "rows", least=0.0),
+        "_reference_weights": array("f8", "rows", minimum=0.0),
     }
 
     def _validation_rule(self) -> str:
@@ -184,14 +184,16 @@ class SDistClassifier(MetricLearner, Classifier):
     def _class_scores(self, X) -> np.ndarray:
         """Return the fractions of the votes, or minus the distances, of all classes."""
         check_is_fitted(self)
-        rows, n_threads = plain_rows(self, X), effective_n_jobs(self.n_jobs)
+        rows, n_threads = validate_rows(self, X), effective_n_jobs(self.n_jobs)
         with threadpool_limits(n_threads):
             return self._classifier(n_threads).scores(self._points(rows))
 
-    def _classifier(self, n_threads: int) -> Rules:
+    def _classifier(self, n_threads: int) -> NeighborClassifier:
         """Return the nearest-neighbour classifier over the stored training points."""
         training_points = self._reference, self._reference_codes, self._reference_weights
-        return Rules(*training_points, len(self.classes_), self.n_neighbors, self.rule, n_threads)
+        return NeighborClassifier(
+            *training_points, len(self.classes_), self.n_neighbors, self.rule, n_threads
+        )
 
     def explain(self, X):
         """Split the scores into contributions of terms.
@@ -213,7 +215,7 @@ class SDistClassifier(MetricLearner, Classifier):
             ``explanations[i]``, ``top(i, n)`` and ``table(i)`` describe row i.
         """
         check_is_fitted(self)
-        rows, n_threads = plain_rows(self, X), effective_n_jobs(self.n_jobs)
+        rows, n_threads = validate_rows(self, X), effective_n_jobs(self.n_jobs)
         left, _, right = np.linalg.svd(self.components_, full_matrices=False)
         with threadpool_limits(n_threads):
             contributions = -self._classifier(n_threads).distances_by_term(

@@ -10,27 +10,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator, take, take_asked
+from tamis.base.estimators.estimator import Estimator, validate_prediction, validate_training
 from tamis.base.parameters import (
-    ABOVE,
     BOOL,
-    COUNT,
-    NUMBER,
-    RANDOM,
-    SHARE,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
     TERM,
+    UNIT_INTERVAL,
     Seed,
     estimator,
-    one_of,
+    one_of_strings,
     parameter,
 )
 from tamis.base.validation import warn_user
-from tamis.methods.multiple_kernels.choice import kernel_name, parse_kernels, parse_row_numbers
+from tamis.methods.multiple_kernels.dictionary import kernel_name, parse_kernels, parse_row_numbers
 from tamis.methods.multiple_kernels.fit import GMKLFit, GMKLOptions, WeightGroup, learn
 from tamis.methods.multiple_kernels.machines import SVMDual
 from tamis.methods.multiple_kernels.nystroem import fit_on_all_rows
 from tamis.methods.multiple_kernels.rows import KernelRows, Sample
-from tamis.system.schema import array, count, figure, flag, names, part, records
+from tamis.system.schema import array, count, flag, names, nested_object, records, statistic
 from tamis.system.schema import one_of as any_of
 
 MIN_SELECTED_RATIO = 1e-6  # of the weight of a selected kernel to the largest weight
@@ -83,7 +83,7 @@ class KernelModel(Estimator):
     )
     l1_ratio: float = parameter(
         0.5,
-        [SHARE],
+        [UNIT_INTERVAL],
         "Fraction of L1 in the constraint on the weights; it sets how sparse they are: 1 is "
         "L1-MKL, 0 is L2-MKL (or Lp-MKL, see `p`), between them is GMKL.",
     )
@@ -94,20 +94,20 @@ class KernelModel(Estimator):
     )
     C: float = parameter(
         100.0,
-        [ABOVE],
+        [POSITIVE],
         'Cost of the loss of a row. With ``normalize="trace"`` the diagonal of a kernel is about '
         "1 / n_samples, and 100 is moderate. Values for different `l1_ratio` cannot be compared.",
     )
     weights: str = parameter(
         "learned",
-        [one_of("learned", "uniform")],
+        [one_of_strings("learned", "uniform")],
         "Whether weights are learnt, or all are 1 / n_kernels: a baseline that ignores `l1_ratio` "
         "and `p`.",
         kw_only=True,
     )
     normalize: str | None = parameter(
         "trace",
-        [one_of("trace", "mean_diag"), None],
+        [one_of_strings("trace", "mean_diag"), None],
         "Normalisation of each kernel: its trace over the training rows is 1, its mean diagonal "
         'is 1, or none. C of "mean_diag" is C of "trace" divided by n_samples.',
         kw_only=True,
@@ -127,14 +127,17 @@ class KernelModel(Estimator):
         kw_only=True,
     )
     tol: float = parameter(
-        1e-3, [ABOVE], "Relative gap between the bounds at which learning ends.", kw_only=True
+        1e-3, [POSITIVE], "Relative gap between the bounds at which learning ends.", kw_only=True
     )
     max_iter: int = parameter(
-        500, [COUNT], "Maximum of iterations; each solves the machines once.", kw_only=True
+        500,
+        [POSITIVE_INTEGER],
+        "Maximum of iterations; each solves the machines once.",
+        kw_only=True,
     )
     max_kernel_bytes: float = parameter(
         2147483648,
-        [NUMBER],
+        [NON_NEGATIVE],
         "Maximum memory for stored kernels, in bytes. Kernels beyond it are recomputed in blocks "
         "at every iteration, which is slower and gives the same result.",
         "int",
@@ -142,29 +145,32 @@ class KernelModel(Estimator):
     )
     max_rows: int = parameter(
         20000,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "Maximum of rows of an exact fit. For more rows, the weights are learnt on a sample and "
         "the machine on Nyström features of all rows.",
         kw_only=True,
     )
     n_components: int = parameter(
-        1000, [COUNT], "Size of that sample, which is also the Nyström basis.", kw_only=True
+        1000,
+        [POSITIVE_INTEGER],
+        "Size of that sample, which is also the Nyström basis.",
+        kw_only=True,
     )
     random_state: Seed = parameter(
-        None, [RANDOM], "Seed of that sample and of the folds of a calibration.", kw_only=True
+        None, [RANDOM_STATE], "Seed of that sample and of the folds of a calibration.", kw_only=True
     )
     _contents: ClassVar[dict] = {
         "exact_": flag(),
-        "_rows": part(KernelRows, "columns", "rows", "kernels"),
+        "_rows": nested_object(KernelRows, "columns", "rows", "kernels"),
         "kernel_names_": names("kernels"),
         "kernel_weights_": any_of(
-            array("f8", "kernels", least=0.0), array("f8", "outputs", "kernels", least=0.0)
+            array("f8", "kernels", minimum=0.0), array("f8", "outputs", "kernels", minimum=0.0)
         ),
         "_scales": array("f8", "kernels"),
         "dual_coef_": array("f8", "outputs", "rows"),
         "intercept_": array("f8", "outputs"),
-        "objective_": figure(),
-        "gap_": figure(finite=False),
+        "objective_": statistic(),
+        "gap_": statistic(finite=False),
         "history_": records(),
         "n_iter_": count(),
     }
@@ -204,14 +210,14 @@ class KernelModel(Estimator):
         """Validate the data, learn the weights and the machines, and set the attributes."""
         self._validate_params()
         self._check_norm()
-        training = take(self, X, y, sample_weight)
+        training = validate_training(self, X, y, sample_weight)
         kernels = parse_kernels(
             self.kernels, training.rows.shape[1], getattr(self, "feature_names_in_", None)
         )
         if isinstance(kernels[0], np.ndarray):
             parse_row_numbers(training.rows, len(kernels[0]))
         full_sample = Sample(
-            training.rows, training.columns, training.row_weights, training.weights
+            training.rows, training.columns, training.user_weights, training.weights
         ).merge_duplicates()
         full_sample = full_sample._replace(costs=float(self.C) * full_sample.costs)
         sample_rows = self._draw_sample(len(full_sample.weights))
@@ -298,7 +304,7 @@ class KernelModel(Estimator):
 
     def _scores(self, X):
         """Return the scores of the outputs, computed in blocks of rows."""
-        matrix = take_asked(self, X)
+        matrix = validate_prediction(self, X)
         n_outputs = len(self.intercept_)
         scores = np.tile(self.intercept_, (matrix.shape[0], 1))
         thetas = np.atleast_2d(self.kernel_weights_)
@@ -313,9 +319,9 @@ class KernelModel(Estimator):
                 scores[block, outputs] += mixture @ self.dual_coef_[outputs].T
         return scores
 
-    def _shares(self, X):
+    def _contributions(self, X):
         """Return the contribution of each used kernel to the scores."""
-        matrix, n_outputs = take_asked(self, X), len(self.intercept_)
+        matrix, n_outputs = validate_prediction(self, X), len(self.intercept_)
         thetas = np.atleast_2d(self.kernel_weights_)
         used = np.flatnonzero(thetas.any(axis=0))
         contributions = np.zeros((n_outputs, matrix.shape[0], len(used)))

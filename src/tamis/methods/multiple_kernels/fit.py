@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.base.splits import calibration_scores
 from tamis.base.validation import warn_user
-from tamis.methods.multiple_kernels.choice import kernel_name
+from tamis.methods.multiple_kernels.dictionary import kernel_name
 from tamis.methods.multiple_kernels.level.method import MKLSolution
 from tamis.methods.multiple_kernels.machines import Machines, SVMDual, learn_weights
 from tamis.methods.multiple_kernels.matrices.store import KernelStore

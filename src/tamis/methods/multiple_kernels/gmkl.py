@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tamis.base.estimators.calibrated import CalibratedClassifier
 from tamis.base.estimators.regressor import Regressor
-from tamis.base.parameters import BOOL, NUMBER, estimator, parameter
+from tamis.base.parameters import BOOL, NON_NEGATIVE, estimator, parameter
 from tamis.base.validation import warn_user
 from tamis.methods.multiple_kernels.estimator import KernelModel
 from tamis.methods.multiple_kernels.fit import GMKLFit, calibrate
@@ -64,7 +64,7 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
     def _calibration(self, fit: GMKLFit, problems: list[SVMDual], weights) -> dict:
         """Return the sigmoids of the outputs, or None without `probability`."""
         if not self.probability:
-            return {"_lines": None}
+            return {"_sigmoid_params": None}
         seed = 0 if self.random_state is None else self.random_state
         sigmoids, gaps = calibrate(fit, problems, weights, seed)
         if gaps:
@@ -74,7 +74,7 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
                 "of the rows.",
                 ConvergenceWarning,
             )
-        return {"_lines": sigmoids}
+        return {"_sigmoid_params": sigmoids}
 
 
 @estimator
@@ -111,7 +111,9 @@ class GMKLRegressor(KernelModel, Regressor):
     True
     """
 
-    epsilon: float = parameter(0.1, [NUMBER], "Errors up to this size cost nothing.", kw_only=True)
+    epsilon: float = parameter(
+        0.1, [NON_NEGATIVE], "Errors up to this size cost nothing.", kw_only=True
+    )
 
     def _problems(self, targets, sample: Sample) -> list[SVMDual]:
         return [

@@ -15,7 +15,7 @@ from tamis.methods.multiple_kernels.level.method import (
 )
 from tamis.methods.multiple_kernels.level.weight_set import WeightSet
 from tamis.methods.multiple_kernels.matrices.store import KernelStore
-from tamis.solvers.svm_dual.dual import SvmOutcome, solve_svm
+from tamis.solvers.svm_dual.dual import SVMSolution, solve_svm
 
 MIN_SVM_TOLERANCE = 1e-9
 # Each divides the tolerance of the machines by ten; more than lead from any start to the minimum.
@@ -83,7 +83,7 @@ class Machines:
         forms = self.store.forms(np.array([s.beta for s in solutions]))
         return CuttingPlane(constant, forms[self.usable_kernels], svm_gap, solutions, converged)
 
-    def _solve(self, kernel, k: int) -> SvmOutcome:
+    def _solve(self, kernel, k: int) -> SVMSolution:
         p = self.problems[k]
         solutions = solve_svm(
             kernel, p.signs, p.linear, p.caps, rows=p.rows, start=self.last_alphas[k], tol=self.tol

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tamis.methods.multiple_kernels.choice import call_kernel, parse_row_numbers
+from tamis.methods.multiple_kernels.dictionary import call_kernel, parse_row_numbers
 from tamis.methods.multiple_kernels.matrices.kinds import Kernel, cross_mixture
 from tamis.numerics.hashing import group_duplicates, row_hashes
-from tamis.solvers.kernels import alike
-from tamis.solvers.standard import StandardRows, standard_units
-from tamis.system.schema import apart, array, listing, one_of, part, rows
+from tamis.solvers.kernels import match_storage
+from tamis.solvers.standard import StandardizedRows, mean_and_std
+from tamis.system.schema import array, list_of, nested_object, one_of, rows, separate_sizes
 
 
 class Sample(NamedTuple):
@@ -57,10 +57,13 @@ class KernelRows:
             rows("rows", "columns", dtypes=("f8", "f4")),
         ),
         "mean": array("f8", "columns"),
-        "spread": array("f8", "columns", least=np.finfo(float).tiny),
-        "kernels": listing(
-            apart(
-                one_of(part(Kernel, "columns"), array("f8", "numbers", ("rows", 0), order=None)),
+        "spread": array("f8", "columns", minimum=np.finfo(float).tiny),
+        "kernels": list_of(
+            separate_sizes(
+                one_of(
+                    nested_object(Kernel, "columns"),
+                    array("f8", "numbers", ("rows", 0), order=None),
+                ),
                 *SHARED_SIZES,
             ),
             "kernels",
@@ -75,13 +78,13 @@ class KernelRows:
     def from_rows(cls, matrix, weights, kernels, *, standardize: bool) -> "KernelRows":
         """Return rows that are standardised by their weighted means and standard deviations."""
         if standardize and any(isinstance(kernel, Kernel) for kernel in kernels):
-            return cls(matrix, *standard_units(matrix, weights), kernels)
+            return cls(matrix, *mean_and_std(matrix, weights), kernels)
         return cls(matrix, np.zeros(matrix.shape[1]), np.ones(matrix.shape[1]), kernels)
 
     @property
-    def standard(self) -> StandardRows:
+    def standard(self) -> StandardizedRows:
         """The rows in standard units."""
-        return StandardRows.of(self.matrix, self.mean, self.spread)
+        return StandardizedRows.of(self.matrix, self.mean, self.spread)
 
     def store_kernels(self) -> list:
         """Return the kernels for `KernelStore.of`: those of a dictionary unchanged, others as
@@ -95,7 +98,7 @@ class KernelRows:
     def _row_block(self, kernel, index: int):
         if callable(kernel):
             return lambda first, last: call_kernel(
-                kernel, index, alike(self.matrix[first:last], self.matrix), self.matrix
+                kernel, index, match_storage(self.matrix[first:last], self.matrix), self.matrix
             )
         numbers = parse_row_numbers(self.matrix, kernel.shape[0])
         return lambda first, last: kernel[np.ix_(numbers[first:last], numbers)]
@@ -115,11 +118,11 @@ class KernelRows:
 
     def mixture(self, matrix, factors: np.ndarray) -> np.ndarray:
         """Return the weighted sum of the kernels between new rows and these."""
-        matrix = alike(matrix, self.matrix)
+        matrix = match_storage(matrix, self.matrix)
         indices = [k for k, kernel in enumerate(self.kernels) if isinstance(kernel, Kernel)]
         total = np.zeros((matrix.shape[0], self.matrix.shape[0]))
         if indices and factors[indices].any():
-            rows = StandardRows.of(matrix, self.mean, self.spread)
+            rows = StandardizedRows.of(matrix, self.mean, self.spread)
             total = cross_mixture(
                 [self.kernels[k] for k in indices], factors[indices], rows, self.standard
             )

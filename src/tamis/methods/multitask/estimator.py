@@ -5,21 +5,21 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.classifier import LikelyClassifier
-from tamis.base.estimators.estimator import Taken
+from tamis.base.estimators.classifier import ProbabilisticClassifier
+from tamis.base.estimators.estimator import TrainingData
 from tamis.base.estimators.group_batch import (
     PENALTY_NAMES,
-    BlockModel,
-    Strength,
+    BatchAlphaMixin,
+    BatchGroupModel,
     bind_loss,
-    group_penalty,
-    reads_l1,
+    resolve_group_penalty,
     smooth_loss_parameter,
+    uses_l1_weights,
 )
 from tamis.base.estimators.regressor import Regressor
-from tamis.base.feature_groups import take_groups
+from tamis.base.feature_groups import parse_feature_groups
 from tamis.base.parameters import TERM, TermLike, estimator, parameter
-from tamis.base.validation import half_fitted, take_matrix, take_offset
+from tamis.base.validation import inconsistent_state_error, validate_matrix, validate_offset
 from tamis.methods.multitask.offset_prediction import (
     OffsetTaskClassifierMixin,
     OffsetTaskRegressorMixin,
@@ -34,13 +34,13 @@ from tamis.methods.multitask.task_penalties import (
 from tamis.methods.multitask.task_targets import TaskTargets, labels_of_rows
 from tamis.solvers.path.design import TaskDesign
 from tamis.solvers.path.inner.models import GramCache
-from tamis.solvers.path.loop import Blocks, score_by_task
-from tamis.solvers.path.problem import Problem
+from tamis.solvers.path.loop import CoefBlocks, score_by_task
+from tamis.solvers.path.problem import GroupProblem
 from tamis.system.schema import array, one_of
 
 
 @estimator
-class MultiTask(L1WeightParameter, TaskPenaltyParameter, Strength, BlockModel):
+class MultiTask(L1WeightParameter, TaskPenaltyParameter, BatchAlphaMixin, BatchGroupModel):
     r"""Batch models whose rows each belong to a task.
 
     Choose this {kind} where many small tasks have the same columns and fit into memory. For
@@ -102,38 +102,44 @@ class MultiTask(L1WeightParameter, TaskPenaltyParameter, Strength, BlockModel):
             Per iteration: objective, duality gap, features with weights, features screened."""
     _layout = "rows"
 
-    def _penalty(self, blocks: Blocks):
+    def _penalty(self, blocks: CoefBlocks):
         """Return the penalty term, of strength 1."""
-        return super()._penalty(blocks) if self._is_named() else group_penalty(self)
+        return super()._penalty(blocks) if self._is_named() else resolve_group_penalty(self)
 
     def _is_named(self) -> bool:
         """Return whether `penalty` is one of the multi-task names."""
         return isinstance(self.penalty, str) and self.penalty in PENALTY_WEIGHTS
 
-    def _blocks(self, n_columns: int) -> Blocks:
+    def _blocks(self, n_columns: int) -> CoefBlocks:
         """Return one block a feature, over all tasks."""
         if self._is_named():
             return make_blocks(self, n_columns)
-        inside = float(self.l1_weight) if reads_l1(group_penalty(self)) else 0.0
-        return take_groups(None, n_columns, group_weights=1.0, l1_weights=inside)
+        inside = float(self.l1_weight) if uses_l1_weights(resolve_group_penalty(self)) else 0.0
+        return parse_feature_groups(None, n_columns, group_weights=1.0, l1_weights=inside)
 
     def _problem(
-        self, taken: Taken, task=None, offset=None, **options
-    ) -> tuple[TaskTargets, Problem]:
+        self, training_data: TrainingData, task=None, offset=None, **options
+    ) -> tuple[TaskTargets, GroupProblem]:
         """Return the targets and the problem. Row weights sum to 1 in every task; rows of weight 0
         are left out, and so are tasks without other rows.
         """
-        labels = labels_of_rows(task, taken.given)[taken.kept]
-        targets, codes = TaskTargets.of(taken.targets, labels)
+        labels = labels_of_rows(task, training_data.n_user_rows)[training_data.row_indices]
+        targets, codes = TaskTargets.of(training_data.targets, labels)
         tasks, codes = len(targets.tasks), codes.astype(np.int64)
-        weights = taken.weights / np.bincount(codes, weights=taken.weights)[codes]
-        rows = taken.rows._replace(data=taken.rows.data.astype(np.float64, copy=False))
+        weights = training_data.weights / np.bincount(codes, weights=training_data.weights)[codes]
+        rows = training_data.rows._replace(
+            data=training_data.rows.data.astype(np.float64, copy=False)
+        )
         design = TaskDesign(rows, codes, weights, tasks, targets.outputs, self.fit_intercept)
         if offset is not None:
-            offset = take_offset(offset, taken.given)[taken.kept]
-        bound_loss = bind_loss(self._loss(), taken.targets, taken.columns, weights, offset)
+            offset = validate_offset(offset, training_data.n_user_rows)[training_data.row_indices]
+        bound_loss = bind_loss(
+            self._loss(), training_data.targets, training_data.columns, weights, offset
+        )
         blocks = self._blocks(rows.n_features)
-        return targets, Problem(design, bound_loss, blocks, self.fit_intercept, "auto", GramCache())
+        return targets, GroupProblem(
+            design, bound_loss, blocks, self.fit_intercept, "auto", GramCache()
+        )
 
     def _intercepts(self, targets, intercept):
         return targets.shape_intercepts(intercept)
@@ -141,13 +147,13 @@ class MultiTask(L1WeightParameter, TaskPenaltyParameter, Strength, BlockModel):
     def _scores(self, X, task=None):
         """Return the scores (rows, outputs), each row by the coefficients of its task."""
         check_is_fitted(self)
-        rows = take_matrix(self, X, reset=False)
+        rows = validate_matrix(self, X, reset=False)
         targets, coef, intercept = self._targets, self.coef_, self.intercept_
         codes = targets.prediction_codes(task, rows.n_rows, type(self).__name__)
         intercept_shape = (len(targets.tasks), targets.outputs)
         n_outputs = intercept_shape[0] * intercept_shape[1]
         if (np.size(coef), np.size(intercept)) != (n_outputs * rows.n_features, n_outputs):
-            raise half_fitted(self)
+            raise inconsistent_state_error(self)
         weights = np.ascontiguousarray(np.reshape(coef, (n_outputs, -1)).T)
         scores = np.empty((rows.n_rows, targets.outputs))
         score_by_task(*rows[:3], codes, weights, scores)
@@ -155,7 +161,7 @@ class MultiTask(L1WeightParameter, TaskPenaltyParameter, Strength, BlockModel):
 
 
 @estimator(kw_only=True)
-class MultiTaskClassifier(OffsetTaskClassifierMixin, LikelyClassifier, MultiTask):  # type: ignore[misc]
+class MultiTaskClassifier(OffsetTaskClassifierMixin, ProbabilisticClassifier, MultiTask):  # type: ignore[misc]
     """Batch classifier of several tasks that choose their features together.
 
     {family}
@@ -176,7 +182,7 @@ class MultiTaskClassifier(OffsetTaskClassifierMixin, LikelyClassifier, MultiTask
     """
 
     loss: TermLike = smooth_loss_parameter("logistic")
-    _joint = True
+    _is_multinomial = True
 
 
 @estimator(kw_only=True)

@@ -5,7 +5,7 @@ row.
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.estimators.classifier import gives_probabilities
+from tamis.base.estimators.classifier import has_probabilities
 from tamis.base.estimators.offsets import OffsetMixin
 from tamis.methods.multitask.prediction import TaskModel
 from tamis.methods.multitask.task_targets import validate_task_labels
@@ -103,9 +103,9 @@ class OffsetTaskClassifierMixin(OffsetMixin, TaskModel):
             One column for two classes; positive speaks for ``classes_[1]``.
         """
         targets, scores = self._offset_scores(X, offset, task)
-        return targets.decision(scores)
+        return targets.shape_scores(scores)
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X, task=None, offset=None):
         """Probabilities of the classes, each by its task, for a loss with an inverse link
         (``loss="logistic"``).
@@ -126,7 +126,7 @@ class OffsetTaskClassifierMixin(OffsetMixin, TaskModel):
         """
         return self._probabilities(*self._offset_scores(X, offset, task))
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X, task=None, offset=None):
         """Logarithms of `predict_proba`.
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.classifier import ProbabilisticClassifier
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.multitask.prediction import TaskClassifierMixin, TaskRegressorMixin
@@ -57,7 +57,7 @@ class OnlineMultiTask(OnlineTaskModel):
 
 @estimator
 class OnlineMultiTaskClassifier(  # type: ignore[misc]
-    TaskClassifierMixin, OnlineTaskClassifierMixin, LikelyClassifier, OnlineMultiTask
+    TaskClassifierMixin, OnlineTaskClassifierMixin, ProbabilisticClassifier, OnlineMultiTask
 ):
     """Online classifier of several tasks that choose their features together (iMTFS, aMTFS, MTFTS).
 
@@ -80,7 +80,7 @@ class OnlineMultiTaskClassifier(  # type: ignore[misc]
     """
 
     loss: TermLike = loss_parameter("logistic")
-    _joint = True
+    _is_multinomial = True
 
 
 @estimator

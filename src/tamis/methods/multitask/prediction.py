@@ -5,10 +5,10 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.estimators.classifier import gives_probabilities, targets_of
+from tamis.base.estimators.classifier import fitted_targets, has_probabilities
 from tamis.base.estimators.explaining import Predictor
 from tamis.methods.multitask.task_targets import TaskTargets, validate_task_labels
-from tamis.system.schema import early, part
+from tamis.system.schema import nested_object, set_early
 from tamis.system.threads import locked
 
 
@@ -16,13 +16,13 @@ class TaskModel(Predictor):
     """Models of several tasks."""
 
     _contents: ClassVar[dict] = {
-        "_targets": early(part(TaskTargets, "outputs", "targets", "tasks"))
+        "_targets": set_early(nested_object(TaskTargets, "outputs", "targets", "tasks"))
     }
 
     @property
     def tasks_(self):
         """Labels of the tasks in the order of their first rows."""
-        return targets_of(self, "tasks_").tasks
+        return fitted_targets(self, "tasks_").tasks
 
     def explain(self, X, task=None):
         """Return the contributions to the scores of the rows, each by its task: the intercept, and
@@ -41,7 +41,7 @@ class TaskModel(Predictor):
             ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
             ``explanations[i]``, ``top(i, n)`` and ``table(i)`` describe row i.
         """
-        return self._explained(X, task)
+        return self._explain_rows(X, task)
 
 
 class TaskClassifierMixin(TaskModel):
@@ -104,7 +104,7 @@ class TaskClassifierMixin(TaskModel):
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
-        targets, scores = self._scored(X, task)
+        targets, scores = self._targets_and_scores(X, task)
         return targets.predict(scores)
 
     def decision_function(self, X, task=None):
@@ -122,10 +122,10 @@ class TaskClassifierMixin(TaskModel):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One column for two classes; positive speaks for ``classes_[1]``.
         """
-        targets, scores = self._scored(X, task)
-        return targets.decision(scores)
+        targets, scores = self._targets_and_scores(X, task)
+        return targets.shape_scores(scores)
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X, task=None):
         """Probabilities of the classes, each by its task, for a loss with an inverse link
         (``loss="logistic"``).
@@ -141,9 +141,9 @@ class TaskClassifierMixin(TaskModel):
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        return self._probabilities(*self._scored(X, task))
+        return self._probabilities(*self._targets_and_scores(X, task))
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X, task=None):
         """Logarithms of `predict_proba`.
 
@@ -200,7 +200,7 @@ class TaskRegressorMixin(TaskModel):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        targets, scores = self._scored(X, task)
+        targets, scores = self._targets_and_scores(X, task)
         return targets.predict(self._means(scores))
 
     def score(self, X, y, task=None, sample_weight=None):
@@ -224,7 +224,9 @@ class TaskRegressorMixin(TaskModel):
         """
         loss = self._row_loss()
         if hasattr(loss, "inverse_link"):
-            return self._deviance_explained(loss, self._scored(X, task)[1], y, sample_weight)
+            return self._deviance_explained(
+                loss, self._targets_and_scores(X, task)[1], y, sample_weight
+            )
         from sklearn.metrics import r2_score
 
         return r2_score(y, self.predict(X, task), sample_weight=sample_weight)

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.numerics.csr import Csr, frozen
+from tamis.numerics.csr import Csr, readonly_view
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.state import ROWS_PER_UPDATE
 from tamis.solvers.online_groups.loop import GroupOptions
 from tamis.solvers.online_groups.loop_passes import learn_rounds
-from tamis.solvers.online_groups.state import GroupEngine
-from tamis.solvers.path.loop import Blocks
+from tamis.solvers.online_groups.state import OnlineGroupState
+from tamis.solvers.path.loop import CoefBlocks
 from tamis.system.schema import array, size
 
 # What a step takes: one row of every task; or one row, with its own weight, or with a weight by
@@ -22,19 +22,19 @@ from tamis.system.schema import array, size
 BY_ROUNDS, AS_WEIGHTED, BALANCED, BALANCED_SO_FAR = ("rounds", "plain", "alike", "alike so far")
 
 
-class TaskEngine(GroupEngine):
-    """A `GroupEngine` whose outputs are those of several tasks, `width` each."""
+class MultiTaskState(OnlineGroupState):
+    """A `OnlineGroupState` whose outputs are those of several tasks, `width` each."""
 
     _contents: ClassVar[dict] = {
         "width": size("width"),
         "outputs": size("outputs", equals="width*tasks"),
         "protocol": None,  # set from the parameters before each pass
-        "totals": array("f8", "tasks+1", least=0.0),
+        "totals": array("f8", "tasks+1", minimum=0.0),
     }
 
     protocol = AS_WEIGHTED
 
-    def __init__(self, terms, flags, features: int, width: int, tasks: int, blocks: Blocks):
+    def __init__(self, terms, flags, features: int, width: int, tasks: int, blocks: CoefBlocks):
         self.width = width
         self.totals = np.zeros(
             tasks + 1
@@ -46,11 +46,11 @@ class TaskEngine(GroupEngine):
         """Number of tasks."""
         return self.outputs // self.width
 
-    def with_tasks(self, n_tasks: int) -> "TaskEngine":
+    def with_tasks(self, n_tasks: int) -> "MultiTaskState":
         """Return a copy with more tasks, whose weights are 0."""
         larger, n_added = copy(self), n_tasks * self.width
         sources = [*range(self.outputs), *[-1] * n_added]
-        super(TaskEngine, larger)._set_outputs(sources, np.ones(self.outputs + n_added))
+        super(MultiTaskState, larger)._set_outputs(sources, np.ones(self.outputs + n_added))
         larger.totals = np.r_[self.totals[:-1], np.zeros(n_tasks), self.totals[-1]]
         return larger
 
@@ -91,10 +91,10 @@ class TaskEngine(GroupEngine):
         if self.protocol == AS_WEIGHTED:
             return weights
         if self.protocol == BY_ROUNDS:
-            return frozen(normalize_by_task(tasks, weights, self.tasks))
+            return readonly_view(normalize_by_task(tasks, weights, self.tasks))
         balance = balanced if self.protocol == BALANCED else running_balance
         balanced_weights, self.totals = balance(tasks, weights, self.totals)
-        return weights if self.tasks == 1 else frozen(balanced_weights)
+        return weights if self.tasks == 1 else readonly_view(balanced_weights)
 
     def _round_rows(self, tasks, weights, key: int) -> np.ndarray:
         """Return the rows of each round, one a task: each task goes through its rows in its own

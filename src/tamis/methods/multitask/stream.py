@@ -8,18 +8,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.estimators.classifier import ClassStream
+from tamis.base.estimators.classifier import StreamingClassifier
 from tamis.base.estimators.explaining import Predictor
-from tamis.base.estimators.group_stream import GroupModel, OnlineBlocks, Strength, excludes
-from tamis.base.estimators.regressor import NumberStream
-from tamis.base.parameters import BOOL, estimator, one_of, parameter
-from tamis.base.validation import half_fitted
+from tamis.base.estimators.group_stream import (
+    OnlineAlphaMixin,
+    OnlineGroupModel,
+    OnlineGroupTerms,
+    is_multiclass_flag,
+)
+from tamis.base.estimators.regressor import StreamingRegressor
+from tamis.base.parameters import BOOL, estimator, one_of_strings, parameter
+from tamis.base.validation import inconsistent_state_error
 from tamis.methods.multitask.state import (
     AS_WEIGHTED,
     BALANCED,
     BALANCED_SO_FAR,
     BY_ROUNDS,
-    TaskEngine,
+    MultiTaskState,
 )
 from tamis.methods.multitask.task_penalties import (
     L1WeightParameter,
@@ -33,17 +38,17 @@ from tamis.methods.multitask.task_targets import (
     new_labels,
     validate_task_labels,
 )
-from tamis.system.schema import part
+from tamis.system.schema import nested_object
 from tamis.system.threads import locked
 
 
 @estimator
-class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineBlocks):
+class OnlineTaskModel(L1WeightParameter, OnlineAlphaMixin, TaskPenaltyParameter, OnlineGroupModel):
     """Base of the online models of several tasks: parameters and state."""
 
     protocol: str = parameter(
         "auto",
-        [one_of("auto", "round", "stream")],
+        [one_of_strings("auto", "round", "stream")],
         '"round": a step takes one row of every task; short tasks come round again. "stream": a '
         "step takes one row, as it comes, and the penalty is divided by the number of tasks, so "
         'that the same `alpha` means the same model. "auto" makes rounds in `fit` and streams in '
@@ -56,7 +61,7 @@ class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineB
         "counts the rows so far. In rounds they do without.",
     )
 
-    def _model(self) -> GroupModel:
+    def _model(self) -> OnlineGroupTerms:
         return self._dual_averaging(
             partial(make_blocks, self), has_l1=penalty_weights(self)[1] > 0.0
         )
@@ -69,19 +74,23 @@ class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineB
             )
         return super()._partial_fit(X, y, sample_weight, classes, task, offset)
 
-    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> TaskEngine:
+    def _new_state(
+        self, model: OnlineGroupTerms, targets, n_features: int, is_fit: bool
+    ) -> MultiTaskState:
         shape = n_features, targets.outputs, len(targets.tasks)
-        solver_state = TaskEngine(model.terms, model.flags, *shape, model.blocks(n_features))
-        solver_state.softmax = excludes(targets)
+        solver_state = MultiTaskState(model.terms, model.flags, *shape, model.blocks(n_features))
+        solver_state.softmax = is_multiclass_flag(targets)
         return self._set_protocol(solver_state, is_fit)
 
-    def _renew(self, solver_state, model: GroupModel, targets, n_features: int, is_fit: bool):
-        solver_state = super()._renew(solver_state, model, targets, n_features, is_fit)
+    def _updated_state(
+        self, solver_state, model: OnlineGroupTerms, targets, n_features: int, is_fit: bool
+    ):
+        solver_state = super()._updated_state(solver_state, model, targets, n_features, is_fit)
         if len(targets.tasks) > solver_state.tasks:
             solver_state = solver_state.with_tasks(len(targets.tasks) - solver_state.tasks)
         return self._set_protocol(solver_state, is_fit)
 
-    def _set_protocol(self, solver_state: TaskEngine, is_fit: bool) -> TaskEngine:
+    def _set_protocol(self, solver_state: MultiTaskState, is_fit: bool) -> MultiTaskState:
         """Set how the state learns; with one task, rounds are row by row."""
         if is_fit and self.protocol != "stream" and solver_state.tasks > 1:
             solver_state.protocol = BY_ROUNDS
@@ -95,21 +104,23 @@ class OnlineTaskModel(L1WeightParameter, Strength, TaskPenaltyParameter, OnlineB
 class OnlineTaskMixin(Predictor):
     """Mixin of online models whose rows each belong to a task."""
 
-    _contents: ClassVar[dict] = {"_engine": part(TaskEngine, "columns", "tasks", width="outputs")}
-    _lives = False  # a row needs its task
+    _contents: ClassVar[dict] = {
+        "_solver_state": nested_object(MultiTaskState, "columns", "tasks", width="outputs")
+    }
+    _supports_live = False  # a row needs its task
 
-    def _code(self, y, n_rows: int, task=None, known=None, **options):
+    def _encode_targets(self, y, n_rows: int, task=None, known=None, **options):
         """Return the targets with their tasks, and both encoded."""
         inside = None if known is None else known.inside
-        targets, coded = super()._code(y, n_rows, known=inside, **options)
+        targets, coded = super()._encode_targets(y, n_rows, known=inside, **options)
         targets, codes = TaskTargets.of(targets, labels_of_rows(task, n_rows), known)
         return targets, coded._replace(tasks=codes)
 
-    def _spans(self, y, n_rows: int, has_begun: bool, classes=None, task=None):
+    def _row_spans(self, y, n_rows: int, has_begun: bool, classes=None, task=None):
         """Return spans of rows that also start where a task is new, since it exists from its first
         row on.
         """
-        spans = super()._spans(y, n_rows, has_begun, classes)
+        spans = super()._row_spans(y, n_rows, has_begun, classes)
         row_labels = labels_of_rows(task, n_rows)
         added = new_labels(row_labels, self._targets.tasks) if has_begun else new_labels(row_labels)
         values, first = np.unique(row_labels, return_index=True)
@@ -119,19 +130,19 @@ class OnlineTaskMixin(Predictor):
     # ------------------------------------------------------------------ fitted attributes
     def _scores(self, X, task=None):
         """Return the scores of each row by its task."""
-        solver_state, rows = self._asked(X)
+        solver_state, rows = self._state_and_rows(X)
         codes = self._targets.prediction_codes(task, rows.n_rows, type(self).__name__)
         if codes.max(initial=0) >= solver_state.tasks:
-            raise half_fitted(self)
+            raise inconsistent_state_error(self)
         return solver_state.score(rows, codes)
 
-    def _consistent_state(self, name: str) -> tuple[TaskEngine, TaskTargets]:
+    def _consistent_state(self, name: str) -> tuple[MultiTaskState, TaskTargets]:
         """Return state and targets if they belong together: another thread may be replacing
         both.
         """
-        solver_state, targets = self._fitted(name), self._targets
+        solver_state, targets = self._fitted_state(name), self._targets
         if (solver_state.tasks, solver_state.width) != (len(targets.tasks), targets.outputs):
-            raise half_fitted(self)
+            raise inconsistent_state_error(self)
         return solver_state, targets
 
     @property
@@ -140,7 +151,7 @@ class OnlineTaskMixin(Predictor):
         solver_state, targets = self._consistent_state("coef_")
         if getattr(self, "_sparse", False):
             return super().coef_
-        return targets.shaped(solver_state.weights())
+        return targets.shape_coef(solver_state.weights())
 
     @property
     def intercept_(self):
@@ -149,7 +160,7 @@ class OnlineTaskMixin(Predictor):
         return targets.shape_intercepts(solver_state.intercepts())
 
 
-class OnlineTaskClassifierMixin(OnlineTaskMixin, ClassStream):  # type: ignore[misc]
+class OnlineTaskClassifierMixin(OnlineTaskMixin, StreamingClassifier):  # type: ignore[misc]
     """Mixin of online classifiers of several tasks."""
 
     @locked
@@ -181,7 +192,7 @@ class OnlineTaskClassifierMixin(OnlineTaskMixin, ClassStream):  # type: ignore[m
         )
 
 
-class OnlineTaskRegressorMixin(OnlineTaskMixin, NumberStream):
+class OnlineTaskRegressorMixin(OnlineTaskMixin, StreamingRegressor):
     """Mixin of online regressors of several tasks."""
 
     @locked

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from tamis.base.targets import ClassTargets, NumberTargets, Targets
-from tamis.numerics.csr import frozen
-from tamis.system.schema import labels, one_of, part
+from tamis.numerics.csr import readonly_view
+from tamis.system.schema import labels, nested_object, one_of
 
 NO_LABELS = np.zeros(0, dtype=np.int64)
 
@@ -42,7 +42,8 @@ class TaskTargets:
 
     _contents: ClassVar[dict] = {
         "inside": one_of(
-            part(ClassTargets, "outputs", "targets"), part(NumberTargets, "outputs", "targets")
+            nested_object(ClassTargets, "outputs", "targets"),
+            nested_object(NumberTargets, "outputs", "targets"),
         ),
         "tasks": labels("tasks", ascending=False),
     }
@@ -87,30 +88,30 @@ class TaskTargets:
                 f"task {unknown!r} is unknown; the tasks of this {name} are "
                 f"{self.tasks[:10].tolist()}."
             )
-        return frozen(codes.astype(np.uint64))
+        return readonly_view(codes.astype(np.uint64))
 
     def prediction_codes(self, task, n_rows: int, name: str) -> np.ndarray:
         """Return the code of each row's task for prediction."""
         if task is None and len(self.tasks) > 1:
             raise ValueError(f"{name} knows {len(self.tasks)} tasks; pass task, one a row.")
         if task is None:
-            return frozen(np.zeros(n_rows, dtype=np.uint64))
+            return readonly_view(np.zeros(n_rows, dtype=np.uint64))
         return self.codes(labels_of_rows(validate_task_labels(task), n_rows), name)
 
     # ------------------------------------------------------------ methods that differ from `inside`
-    def moves(self, other: "TaskTargets") -> tuple[Any, Any]:
+    def class_mapping(self, other: "TaskTargets") -> tuple[Any, Any]:
         """Return where the outputs of every task come from."""
-        return self.inside.moves(other.inside)
+        return self.inside.class_mapping(other.inside)
 
     def weigh(self, columns, weights, *args, **options) -> tuple["TaskTargets", np.ndarray]:
         """Return row weights times class weights, and the targets with the rows counted."""
         targets, weights = self.inside.weigh(columns, weights, *args, **options)
         return self if targets is self.inside else TaskTargets(targets, self.tasks), weights
 
-    def shaped(self, weights: np.ndarray) -> np.ndarray:
+    def shape_coef(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights of all outputs of all tasks in the shape of `coef_`."""
         if len(self.tasks) == 1:
-            return self.inside.shaped(weights)
+            return self.inside.shape_coef(weights)
         return weights if self.outputs == 1 else weights.reshape(len(self.tasks), self.outputs, -1)
 
     def shape_intercepts(self, intercepts: np.ndarray) -> np.ndarray:

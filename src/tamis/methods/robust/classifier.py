@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 
 from tamis.base.estimators.classifier import WeightedClassifier
-from tamis.base.estimators.estimator import Taken, take_asked
-from tamis.base.fast_checks import check_length, dense
-from tamis.base.parameters import NUMBER, estimator, one_of, parameter
+from tamis.base.estimators.estimator import TrainingData, validate_prediction
+from tamis.base.fast_checks import check_n_targets, to_dense
+from tamis.base.parameters import NON_NEGATIVE, estimator, one_of_strings, parameter
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.hinge_oracles import BALLS, hinge_oracle
 from tamis.methods.robust.rows import FeatureDeletion, dual_norm, max_weight_within_budget
@@ -65,12 +65,14 @@ class RobustSVC(WeightedClassifier, RobustLinear):
     [0.1, 0.7]
     """
 
-    uncertainty: str = parameter("l2", [one_of(*SETS, "labels")], "Type of the errors in the data.")
+    uncertainty: str = parameter(
+        "l2", [one_of_strings(*SETS, "labels")], "Type of the errors in the data."
+    )
     radius: float = parameter(
-        0.1, [NUMBER], 'Size of the errors. A whole number for "deletion" and "labels".'
+        0.1, [NON_NEGATIVE], 'Size of the errors. A whole number for "deletion" and "labels".'
     )
 
-    def _columns(self, training: Taken) -> np.ndarray:
+    def _columns(self, training: TrainingData) -> np.ndarray:
         """Return the targets +1 and -1 of each output."""
         fractional = training.weights[training.weights != np.rint(training.weights)]
         if self.uncertainty == "spectral" and len(fractional):
@@ -112,7 +114,11 @@ class RobustSVC(WeightedClassifier, RobustLinear):
             if radius is not None:
                 raise ValueError("radius is for worst_case=True.")
             return super().score(X, y, sample_weight)
-        radius, matrix, scores = self._score_radius(radius), take_asked(self, X), self._scores(X)
+        radius, matrix, scores = (
+            self._score_radius(radius),
+            validate_prediction(self, X),
+            self._scores(X),
+        )
         weights = self._row_weights(sample_weight, len(scores))
         pairs = self._score_pairs(y, len(scores))
         robustly_correct = [
@@ -134,8 +140,8 @@ class RobustSVC(WeightedClassifier, RobustLinear):
         """Return pairs of coefficients of the scores, and signs of the rows: a row is correct iff
         sign times the combined score is above 0 for all pairs with a nonzero sign.
         """
-        y = np.asarray(dense(y))
-        check_length(y, n_rows)
+        y = np.asarray(to_dense(y))
+        check_n_targets(y, n_rows)
         classes, eye = self.classes_, np.eye(len(self.classes_))
         if self.multilabel_:
             return [(eye[k], np.where(y[:, k] > 0, 1.0, -1.0)) for k in range(len(classes))]

@@ -6,15 +6,28 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator, Taken, take, take_asked
+from tamis.base.estimators.estimator import (
+    Estimator,
+    TrainingData,
+    validate_prediction,
+    validate_training,
+)
 from tamis.base.fast_checks import check_array
-from tamis.base.parameters import ABOVE, ARRAY, BOOL, COUNT, NUMBER, estimator, parameter
-from tamis.base.parameters import one_of as one_of_values
-from tamis.base.validation import check_matrix_size, take_weights, warn_user
+from tamis.base.parameters import (
+    ARRAY_LIKE,
+    BOOL,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    estimator,
+    parameter,
+)
+from tamis.base.parameters import one_of_strings as one_of_values
+from tamis.base.validation import check_matrix_magnitude, validate_sample_weight, warn_user
 from tamis.methods.robust.cutting_planes import CuttingPlaneResult, minimise
 from tamis.methods.robust.rows import merge_equal_rows
 from tamis.numerics.moments import centred_moments
-from tamis.system.schema import array, count, figure, one_of, records
+from tamis.system.schema import array, count, one_of, records, statistic
 
 SETS = ("l1", "l2", "linf", "ellipsoid", "deletion", "spectral")
 INTEGER_RADIUS = {"deletion": "features", "labels": "rows"}  # sets with a count as radius
@@ -44,11 +57,13 @@ class RobustLinear(Estimator):
     """
 
     uncertainty: str = parameter("l2", [one_of_values(*SETS)], "What may be wrong with the data.")
-    radius: float = parameter(0.1, [NUMBER], 'Size of the errors. A whole number for "deletion".')
-    C: float = parameter(1.0, [ABOVE], "Weight of the loss of a row.")
+    radius: float = parameter(
+        0.1, [NON_NEGATIVE], 'Size of the errors. A whole number for "deletion".'
+    )
+    C: float = parameter(1.0, [POSITIVE], "Weight of the loss of a row.")
     ellipsoid: Any = parameter(
         None,
-        [ARRAY, None],
+        [ARRAY_LIKE, None],
         'Covariance matrix or its diagonal, for "ellipsoid". None uses the variances of the '
         "columns.",
         "array-like of shape (n_features,) or (n_features, n_features), or None",
@@ -57,11 +72,11 @@ class RobustLinear(Estimator):
         True, [BOOL], "Whether to fit an intercept; it is not penalised.", kw_only=True
     )
     max_iter: int = parameter(
-        1000, [COUNT], "Maximum number of iterations for each output.", kw_only=True
+        1000, [POSITIVE_INTEGER], "Maximum number of iterations for each output.", kw_only=True
     )
     tol: float = parameter(
         1e-4,
-        [ABOVE],
+        [POSITIVE],
         "Distance from the optimum, as a fraction of the objective, at which a fit ends.",
         kw_only=True,
     )
@@ -71,8 +86,8 @@ class RobustLinear(Estimator):
         ),
         "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
         "intercept_": array("f8", "outputs"),
-        "objective_": figure(),
-        "gap_": figure(finite=False),
+        "objective_": statistic(),
+        "gap_": statistic(finite=False),
         "history_": records(),
         "n_iter_": count(),
     }
@@ -102,7 +117,7 @@ class RobustLinear(Estimator):
         """Validate the data, solve the problem of each output, and set the attributes."""
         self._validate_params()
         self._check_radius(self.radius)
-        training = take(self, X, y, sample_weight)
+        training = validate_training(self, X, y, sample_weight)
         columns = self._columns(training)
         ellipsoid = self._take_ellipsoid(training.rows, training.weights)
         results = [
@@ -111,7 +126,7 @@ class RobustLinear(Estimator):
         self._store(results, training.targets, ellipsoid)
         return self
 
-    def _columns(self, training: Taken) -> np.ndarray:
+    def _columns(self, training: TrainingData) -> np.ndarray:
         """Return the targets of each output."""
         return training.columns
 
@@ -136,7 +151,7 @@ class RobustLinear(Estimator):
         sigma = check_array(
             self.ellipsoid, ensure_2d=False, dtype=np.float64, input_name="ellipsoid"
         )
-        check_matrix_size("ellipsoid", sigma)
+        check_matrix_magnitude("ellipsoid", sigma)
         if sigma.shape not in ((width,), (width, width)):
             raise ValueError(
                 f"ellipsoid has shape {sigma.shape}; for {width} columns it is ({width},), a "
@@ -170,7 +185,7 @@ class RobustLinear(Estimator):
 
     def _store(self, results: list[CuttingPlaneResult], targets, ellipsoid) -> None:
         self._targets, self._ellipsoid = targets, ellipsoid
-        self.coef_ = targets.shaped(np.array([result.weights for result in results]))
+        self.coef_ = targets.shape_coef(np.array([result.weights for result in results]))
         self.intercept_ = np.array([result.intercept for result in results])
         self.objective_ = float(sum(result.objective for result in results))
         self.gap_ = float(max(result.gap for result in results))
@@ -195,11 +210,11 @@ class RobustLinear(Estimator):
 
     # ------------------------------------------------------------------ predictions, attributes
     def _scores(self, X):
-        return take_asked(self, X) @ np.atleast_2d(self.coef_).T + self.intercept_
+        return validate_prediction(self, X) @ np.atleast_2d(self.coef_).T + self.intercept_
 
     def _row_weights(self, sample_weight, n_rows: int) -> np.ndarray:
         """Return the weights of the rows to score; 1 if the user passes none."""
-        weights = take_weights(sample_weight, n_rows, some=True)
+        weights = validate_sample_weight(sample_weight, n_rows, require_positive=True)
         return weights if len(weights) else np.ones(n_rows)
 
     def _score_radius(self, radius) -> float:

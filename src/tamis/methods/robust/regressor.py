@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tamis.base.estimators.estimator import take_asked
+from tamis.base.estimators.estimator import validate_prediction
 from tamis.base.estimators.regressor import Regressor
-from tamis.base.parameters import ABOVE, estimator, one_of, parameter
-from tamis.base.validation import take_numbers
+from tamis.base.parameters import POSITIVE, estimator, one_of_strings, parameter
+from tamis.base.validation import validate_numbers
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.residual_oracles import residual_oracle
 
@@ -56,10 +56,12 @@ class RobustRegressor(Regressor, RobustLinear):
     True
     """
 
-    uncertainty: str = parameter("spectral", [one_of(*SETS)], "Type of the errors in the data.")
+    uncertainty: str = parameter(
+        "spectral", [one_of_strings(*SETS)], "Type of the errors in the data."
+    )
     C: float = parameter(
         10.0,
-        [ABOVE],
+        [POSITIVE],
         "Weight of the norm of the residuals. The larger it is, the less the weights shrink in "
         "addition to the shrinkage by the uncertainty set.",
     )
@@ -93,8 +95,8 @@ class RobustRegressor(Regressor, RobustLinear):
             if radius is not None:
                 raise ValueError("radius is for worst_case=True.")
             return super().score(X, y, sample_weight)
-        radius, matrix = self._score_radius(radius), take_asked(self, X)
-        y = take_numbers(self, y, whole=False).reshape(matrix.shape[0], -1)
+        radius, matrix = self._score_radius(radius), validate_prediction(self, X)
+        y = validate_numbers(self, y, is_fit=False).reshape(matrix.shape[0], -1)
         weights, scores = self._row_weights(sample_weight, len(y)), []
         for target, coef, intercept in zip(
             y.T, np.atleast_2d(self.coef_), self.intercept_, strict=True

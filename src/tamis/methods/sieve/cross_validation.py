@@ -13,7 +13,7 @@ from tamis.methods.sieve.held_out_errors import (
     row_errors,
 )
 from tamis.methods.sieve.paths import Candidate, PathGroup, PathPoint, path_keys
-from tamis.methods.sieve.table.columns import Sample, Table
+from tamis.methods.sieve.table.standard_units import Sample, Table
 from tamis.system.memory import check_memory
 
 MAX_STORED_COLUMNS = 2**17  # largest point of a fold fit that is stored for the final phase

@@ -1,13 +1,13 @@
 """The sieve: select few features without tuning, nearly the same ones for any order of the rows."""
 
-from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
-from tamis.base.estimators.regressor import NumberStream
+from tamis.base.estimators.classifier import ProbabilisticClassifier, StreamingClassifier
+from tamis.base.estimators.regressor import StreamingRegressor
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.sieve.selector import Sieve
 
 
 @estimator
-class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
+class SieveClassifier(StreamingClassifier, ProbabilisticClassifier, Sieve):
     r"""Sparse linear classifier that chooses its features and their number by itself: the sieve.
 
     Choose it first for wide data, such as text: there it has had a lower error than cross-validated
@@ -79,7 +79,7 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
 
 
 @estimator
-class SieveRegressor(NumberStream, Sieve):
+class SieveRegressor(StreamingRegressor, Sieve):
     r"""Sparse linear regressor that chooses its features and their number by itself: the sieve.
 
     Choose it for many columns, sparse or dense, of which few matter, also where the noise has heavy

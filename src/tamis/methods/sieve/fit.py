@@ -34,8 +34,8 @@ from tamis.methods.sieve.paths import (
     run_serially,
     thread_runner,
 )
-from tamis.methods.sieve.result import Result, concatenate_outputs
-from tamis.methods.sieve.settings import SieveOptions, candidates_for
+from tamis.methods.sieve.result import SieveResult, concatenate_outputs
+from tamis.methods.sieve.settings import SieveOptions, make_candidates
 from tamis.methods.sieve.size_choice import (
     ChosenSize,
     SizeRule,
@@ -44,7 +44,7 @@ from tamis.methods.sieve.size_choice import (
     trained_sizes,
 )
 from tamis.methods.sieve.size_path import SizePath
-from tamis.methods.sieve.table.columns import Sample, TargetUnits, to_original_units
+from tamis.methods.sieve.table.standard_units import Sample, TargetUnits, to_original_units
 
 # Smallest gain in log loss over the prior, in standard errors: at the chosen size, or that
 # of the pooled scores of all small sizes, which no choice has made optimistic.
@@ -82,14 +82,14 @@ class Trainer(Protocol):
 
 def fit_sample(
     sample: Sample, objective: Objective, options: SieveOptions, trainer: Trainer
-) -> Result:
+) -> SieveResult:
     """Fit the sieve, and return the model in the units of X and y with its errors and its other
     sizes.
     """
     table = sample.table
     choosable = path_sizes(table.n_groups)
     sizes = trained_sizes(choosable, table.n_unpenalized)
-    candidates = candidates_for(table, objective.loss, options)
+    candidates = make_candidates(table, objective.loss, options)
     check_score_memory(table, candidates, sizes)
     held_out = HeldOutTargets(
         table.targets, table.weights, table.outputs, options.is_classification, objective.loss,
@@ -155,7 +155,7 @@ def fit_sample(
         expected_error = validation.errors[-1].plain if table.n_unpenalized else baseline_error
     first = _first_stored_level(sizes, chosen)
     stored = {level: point for level, point in points.items() if level >= first}
-    return Result(
+    return SieveResult(
         **to_original_units(
             sample.scaling, sample.units, columns, weights, bias, calibration, column_std[columns],
             frequency,
@@ -309,7 +309,7 @@ def fit_outputs(
     objective: Objective,
     options: SieveOptions,
     make_trainer: Callable[[Sample, int], Trainer],
-) -> Result:
+) -> SieveResult:
     """Fit all outputs with one support, or each with its own.
 
     ``make_trainer(sample, output)`` trains one output, or all where `output` is -1.
@@ -444,7 +444,7 @@ def fit_in_memory(
     objective: Objective,
     options: SieveOptions,
     initial: dict[str, list[InitialState]] | None = None,
-) -> Result:
+) -> SieveResult:
     """Fit all outputs on rows in memory, from models of level 0 where there are some."""
 
     def make_trainer(output_sample: Sample, output: int) -> InMemoryTrainer:
@@ -496,7 +496,7 @@ def fit_size(
             f"resize: column {columns[positions < 0][0]} is constant in these rows, "
             "but was not in those of the fit. Give the rows of the fit."
         )
-    candidates = candidates_for(sample.table, objective.loss, options)
+    candidates = make_candidates(sample.table, objective.loss, options)
     (candidate,) = (one for one in candidates if one.name == candidate_name)
     frequency = np.zeros(len(sample.scaling.retained))
     with thread_runner(options.n_threads) as run:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.numerics.hashing import GOLDEN, mix64
-from tamis.numerics.numba import compiled, helper, prefetch
+from tamis.numerics.numba import compiled, compiled_helper, prefetch
 from tamis.terms.methods import gradient, value
 
 ONE, TWO, THREE, FOUR, EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
@@ -125,7 +125,7 @@ def average_states(states, n_steps, weights):
 
 
 # --------------------------------------------------------------------------- passes
-@helper
+@compiled_helper
 def max_row_entries(indptr):
     """Return the number of entries of the longest row."""
     max_entries = np.uint64(0)
@@ -134,13 +134,13 @@ def max_row_entries(indptr):
     return max_entries
 
 
-@helper
+@compiled_helper
 def soft_threshold(weight, threshold):
     """Return `weight` moved towards 0 by at most `threshold`, without a branch."""
     return weight - min(max(weight, -threshold), threshold)
 
 
-@helper
+@compiled_helper
 def shuffle_rows(rows, key, backwards, row_order):
     """Fill the row order of a pass: the rows shuffled by a key, reversed if `backwards`."""
     n = np.uint64(rows.shape[0])
@@ -153,7 +153,7 @@ def shuffle_rows(rows, key, backwards, row_order):
             row_order[r], row_order[n - ONE - r] = row_order[n - ONE - r], row_order[r]
 
 
-@helper
+@compiled_helper
 def prefetch_row(data, indices, first, last):
     """Prefetch a row before its turn: the hardware cannot predict the random row order."""
     for k in range(first, last, EIGHT):
@@ -162,7 +162,7 @@ def prefetch_row(data, indices, first, last):
         prefetch(indices, k)
 
 
-@helper
+@compiled_helper
 def to_step_factors(state, bias):
     """Replace the sums of squares by step factors 1 / sqrt(Q), after the first pass."""
     for j in range(np.uint64(state.shape[0])):
@@ -170,7 +170,7 @@ def to_step_factors(state, bias):
     bias[0] = 1.0 / math.sqrt(bias[0]) if bias[0] > 0.0 else 0.0
 
 
-@helper
+@compiled_helper
 def score_and_gather(data, indices, state, first, n_entries, old_weights, scaled_values):
     """Return the score of a row without the intercept, in four running sums; fill the weights of
     its features, and its values times their step factors.

@@ -42,10 +42,10 @@ from tamis.methods.sieve.paths import (
     PathPoint,
     select_entries,
 )
-from tamis.methods.sieve.result import Result
-from tamis.methods.sieve.settings import SieveOptions, options_of, task_of
+from tamis.methods.sieve.result import SieveResult
+from tamis.methods.sieve.settings import SieveOptions, make_objective, make_options
 from tamis.methods.sieve.size_choice import ChosenSize
-from tamis.methods.sieve.table.columns import (
+from tamis.methods.sieve.table.standard_units import (
     ColumnStatistics,
     ColumnSums,
     Sample,
@@ -53,16 +53,16 @@ from tamis.methods.sieve.table.columns import (
     TargetUnits,
     class_units,
     column_statistics,
+    content_order,
     make_standardized_sample,
     regression_units,
     scaled_weights,
-    settled_order,
     with_groups,
 )
-from tamis.numerics.csr import NOTHING, Csr, decide
+from tamis.numerics.csr import EMPTY, Csr, decision_scores
 from tamis.numerics.hashing import GOLDEN, mix64_array, row_hashes
 from tamis.numerics.moments import add_raw_moments
-from tamis.system.progress import tell
+from tamis.system.progress import report_progress
 
 ALL_ROWS = (-1, -1)  # split and fold of a group that holds out no row
 MAX_HASH = 2**64 - 1
@@ -161,9 +161,9 @@ def hash_partition(data: Any) -> HashedRows:
     """Return the rows of a partition with their hashes, ordered by content."""
     rows, targets, weights, *_ = data
     if (weights == 1.0).all():
-        weights = NOTHING
+        weights = EMPTY
     hashes = row_hashes(rows)
-    return HashedRows(rows, targets, weights, hashes, settled_order(hashes, targets, weights))
+    return HashedRows(rows, targets, weights, hashes, content_order(hashes, targets, weights))
 
 
 def smallest_hashes(data: HashedRows, max_hashes: int) -> SmallestHashes:
@@ -433,7 +433,7 @@ def _measure_group(data: StandardRows, query: GroupQuery) -> GroupStatistics:
         is_held_out[rows.astype(np.int64)] = False
         all_scores = np.zeros((table.n_rows, len(query.bias)), query.precision)
         held_out = np.flatnonzero(is_held_out).astype(np.uint64)
-        decide(*csr, held_out, query.weights.copy(), query.bias.copy(), all_scores)
+        decision_scores(*csr, held_out, query.weights.copy(), query.bias.copy(), all_scores)
         scores = all_scores[data.evaluation_rows]
     n_columns = len(table.density) if query.columns is None else len(query.columns)
     if query.next_columns is not None:
@@ -672,7 +672,7 @@ class PartitionTrainer:
         for group, group_statistics in zip(groups, statistics, strict=True):
             group.set_steps_from(group_statistics)
         for level in range(first, len(sizes)):
-            tell(f"{int(sizes[level]):,} features on the size path")
+            report_progress(f"{int(sizes[level]):,} features on the size path")
             candidates = [group.candidate for group in groups]
             self._run_passes(groups, [c.passes if level else c.first_passes for c in candidates])
             is_last = level + 1 == len(sizes)
@@ -702,11 +702,11 @@ class PartitionTrainer:
 
 
 # --------------------------------------------------------------------------- the fit
-def fit_partitions(model, partitions: Partitions) -> Result:
+def fit_partitions(model, partitions: Partitions) -> SieveResult:
     """Fit a sieve to all partitions, and return it in the units of X and y."""
-    counts, objective = partitions.counts, task_of(model)
+    counts, objective = partitions.counts, make_objective(model)
     outputs, n_columns = counts.targets.outputs, len(counts.columns)
-    options = options_of(model, n_columns, is_classifier(model))
+    options = make_options(model, n_columns, is_classifier(model))
     hashed = partitions.prepared(hash_partition, held=True)
     smallest = hashed.total(smallest_hashes, merge_smallest_hashes, model.n_sample)
     hash_limit = int(smallest.hashes[-1]) if smallest.n_rows > model.n_sample else MAX_HASH
@@ -714,7 +714,7 @@ def fit_partitions(model, partitions: Partitions) -> Result:
     units = class_units(outputs)
     if not options.is_classification:
         targets = hashed.total(evaluation_targets, concatenate_rows, hash_limit)
-        units = regression_units(targets, NOTHING, model.fit_intercept)
+        units = regression_units(targets, EMPTY, model.fit_intercept)
     groups = options.feature_groups
     statistics = column_statistics(
         PartitionSums(hashed, weight_scale), smallest.n_rows, n_columns, model.fit_intercept,
@@ -730,7 +730,7 @@ def fit_partitions(model, partitions: Partitions) -> Result:
     table = Table(
         empty, empty.astype(np.uint32), np.zeros(len(order) + 1, np.uint64),
         np.ascontiguousarray(evaluation.targets[order]),
-        NOTHING if (weights == 1.0).all() else weights, statistics.density, outputs,
+        EMPTY if (weights == 1.0).all() else weights, statistics.density, outputs,
     )  # fmt: skip
     if groups is not None:
         table = with_groups(table, groups, statistics.scaling.retained)

@@ -21,9 +21,14 @@ from tamis.methods.sieve.loop import (
     sum_column_squares,
     sum_row_norms,
 )
-from tamis.methods.sieve.table.columns import Table
-from tamis.numerics.csr import copy_kept, count_kept, decide, largest
-from tamis.system.progress import tell
+from tamis.methods.sieve.table.standard_units import Table
+from tamis.numerics.csr import (
+    copy_selected_columns,
+    count_selected_entries,
+    decision_scores,
+    largest_indices,
+)
+from tamis.system.progress import report_progress
 from tamis.system.schema import array, count
 
 MIN_SUM_OF_SQUARES = 1e-300  # initial value: a centred entry may be 0, and 0 / 0 is no step
@@ -267,7 +272,7 @@ class PathGroup:
 
     def score_held_out(self, scores: np.ndarray) -> None:
         """Fill the pooled scores of the rows that the group does not learn from."""
-        decide(*self.csr, self.held_out, self.weights, self.bias, scores)
+        decision_scores(*self.csr, self.held_out, self.weights, self.bias, scores)
 
     def most_important(self, size: int) -> np.ndarray:
         """Return the positions, ascending, of the columns of the `size` most important feature
@@ -277,7 +282,7 @@ class PathGroup:
         importance = importance_of(self.weights, density, exponent)
         importance[len(importance) - self.n_unpenalized :] = np.inf
         if self.table.groups is None:
-            return largest(importance, size + self.n_unpenalized)
+            return largest_indices(importance, size + self.n_unpenalized)
         ranks = self.table.column_ranks(self.columns, importance)
         return np.flatnonzero(ranks < size + (self.n_unpenalized > 0))
 
@@ -319,10 +324,12 @@ def select_entries(csr: tuple, positions: np.ndarray, n_columns: int) -> tuple:
     new_index = np.full(n_columns, len(positions), dtype=np.uint32)
     new_index[positions] = np.arange(len(positions), dtype=np.uint32)
     out_indptr = np.empty_like(indptr)
-    count_kept(indices, indptr, new_index, np.uint32(len(positions)), out_indptr)
+    count_selected_entries(indices, indptr, new_index, np.uint32(len(positions)), out_indptr)
     n_entries = int(out_indptr[-1])
     out_data, out_indices = np.empty(n_entries), np.empty(n_entries, dtype=np.uint32)
-    copy_kept(data, indices, indptr, new_index, np.uint32(len(positions)), out_data, out_indices)
+    copy_selected_columns(
+        data, indices, indptr, new_index, np.uint32(len(positions)), out_data, out_indices
+    )
     return out_data, out_indices, out_indptr
 
 
@@ -342,7 +349,7 @@ def descend(
         group.eliminate(int(sizes[first]))
     group.tune()
     for level in range(first, len(sizes)):
-        tell(f"{int(sizes[level]):,} features on the size path")
+        report_progress(f"{int(sizes[level]):,} features on the size path")
         run(group.level_calls(level))
         group.pool()
         if observe is not None:

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tamis.methods.sieve.size_path import SizePath
-from tamis.system.schema import array, count, indices, listing, part, plain, size
+from tamis.system.schema import array, count, indices, list_of, nested_object, plain_data, size
 
-NOTHING_FOUND = "nothing in these {columns:,} columns predicts y better than {prior}"
+NOTHING_SELECTED_MESSAGE = "nothing in these {columns:,} columns predicts y better than {prior}"
 
 
 @dataclass(eq=False)
-class Result:
+class SieveResult:
     """A fitted sieve in the units of X and y.
 
     It has the columns, their weights and standard deviations, the intercepts, the columns that any
@@ -40,23 +40,23 @@ class Result:
         "columns": indices("selected", below="columns", increasing=True),
         "weights": array("f8", "selected", "outputs", order=None),
         "bias": array("f8", "outputs"),
-        "column_std": array("f8", "selected", least=0.0),
+        "column_std": array("f8", "selected", minimum=0.0),
         "ever_selected": indices("ever_selected", below="columns", increasing=True),
         "selection_frequency": array(
-            "f8", "ever_selected", "outputs", least=0.0, most=1.0, order=None
+            "f8", "ever_selected", "outputs", minimum=0.0, maximum=1.0, order=None
         ),
-        "sizes": plain(),
-        "history": plain(),
-        "resolved": plain(),
+        "sizes": plain_data(),
+        "history": plain_data(),
+        "resolved": plain_data(),
         "n_iter": count(),
-        "error": plain(),
-        "standard_error": plain(),
-        "baseline_error": plain(),
-        "size_paths": listing(part(SizePath, "columns")),
+        "error": plain_data(),
+        "standard_error": plain_data(),
+        "baseline_error": plain_data(),
+        "size_paths": list_of(nested_object(SizePath, "columns")),
     }
 
     @classmethod
-    def empty(cls, n_columns: int, n_outputs: int) -> "Result":
+    def empty(cls, n_columns: int, n_outputs: int) -> "SieveResult":
         """Return the model of no rows."""
         no_columns, not_available = np.zeros(0, dtype=np.int64), np.full(1, np.nan)
         return cls(
@@ -119,7 +119,7 @@ class Result:
         return expanded
 
 
-def concatenate_outputs(results: list[Result]) -> Result:
+def concatenate_outputs(results: list[SieveResult]) -> SieveResult:
     """Return one result with the outputs of several results."""
     columns, ever_selected = (
         np.unique(np.concatenate([getattr(result, name) for result in results]))
@@ -135,7 +135,7 @@ def concatenate_outputs(results: list[Result]) -> Result:
         weights[positions, c], column_std[positions] = result.weights[:, 0], result.column_std
         positions = np.searchsorted(ever_selected, result.ever_selected)
         frequency[positions, c] = result.selection_frequency[:, 0]
-    return Result(
+    return SieveResult(
         results[0].n_columns,
         columns,
         weights,
@@ -154,7 +154,7 @@ def concatenate_outputs(results: list[Result]) -> Result:
     )
 
 
-def with_size(result: Result, k: int, models: list[dict]) -> Result:
+def with_size(result: SieveResult, k: int, models: list[dict]) -> SieveResult:
     """Return a result with the models of another size, given by their fields, one a support.
 
     Its errors are the held-out errors of that size, which was not chosen by them.
@@ -167,7 +167,7 @@ def with_size(result: Result, k: int, models: list[dict]) -> Result:
     for c, fields in enumerate(models):
         level = int(np.flatnonzero(sizes[c]["size"] >= k)[-1])
         results.append(
-            Result(
+            SieveResult(
                 **fields,
                 sizes=sizes[c],
                 history=history[c],
@@ -187,10 +187,10 @@ class FittedAttributes:
     targets.
     """
 
-    _result: Result
+    _result: SieveResult
     _targets: Any
 
-    def _fitted_result(self, name: str) -> Result:
+    def _fitted_result(self, name: str) -> SieveResult:
         """Return the present model."""
         if "_result" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
@@ -200,7 +200,7 @@ class FittedAttributes:
     def coef_(self):
         """Weights, of shape (n_outputs, n_features), computed on each access."""
         result = self._fitted_result("coef_")
-        return self._targets.shaped(result.expand_columns(result.columns, result.weights))
+        return self._targets.shape_coef(result.expand_columns(result.columns, result.weights))
 
     @property
     def intercept_(self):
@@ -219,7 +219,7 @@ class FittedAttributes:
         """
         result = self._fitted_result("selection_probability_")
         frequency = result.expand_columns(result.ever_selected, result.selection_frequency)
-        return self._targets.shaped(frequency)
+        return self._targets.shape_coef(frequency)
 
     @property
     def sizes_(self):
@@ -231,7 +231,7 @@ class FittedAttributes:
         """Absolute weight times the standard deviation of the column, of the shape of `coef_`."""
         result = self._fitted_result("importance_")
         importance = np.abs(result.weights) * result.column_std[:, None]
-        return self._targets.shaped(result.expand_columns(result.columns, importance))
+        return self._targets.shape_coef(result.expand_columns(result.columns, importance))
 
     @property
     def error_(self):

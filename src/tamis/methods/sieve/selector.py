@@ -8,20 +8,20 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator, take
-from tamis.base.estimators.explaining import Weights
+from tamis.base.estimators.estimator import Estimator, validate_training
+from tamis.base.estimators.explaining import SparseWeights
 from tamis.base.estimators.selector import Selector
-from tamis.base.feature_groups import groups_parameter
-from tamis.base.model_parts import loss_of
+from tamis.base.feature_groups import feature_groups_parameter
+from tamis.base.model_terms import resolve_loss
 from tamis.base.parameters import (
-    ARRAY,
+    ARRAY_LIKE,
     AUTO,
     BOOL,
-    COUNT,
-    FRACTION,
-    NUMBER,
-    RANDOM,
-    SHARE,
+    NON_NEGATIVE,
+    OPEN_UNIT_INTERVAL,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
+    UNIT_INTERVAL,
     Auto,
     Seed,
     TermLike,
@@ -30,21 +30,31 @@ from tamis.base.parameters import (
     loss_parameter,
     parameter,
 )
-from tamis.base.validation import half_fitted, take_matrix, take_weights, warn_user
+from tamis.base.validation import (
+    inconsistent_state_error,
+    validate_matrix,
+    validate_sample_weight,
+    warn_user,
+)
 from tamis.methods.sieve.fit import fit_in_memory, fit_size, single_output_sample
 from tamis.methods.sieve.loop import score_rows
 from tamis.methods.sieve.partitions import fit_partitions
-from tamis.methods.sieve.result import NOTHING_FOUND, FittedAttributes, Result, with_size
+from tamis.methods.sieve.result import (
+    NOTHING_SELECTED_MESSAGE,
+    FittedAttributes,
+    SieveResult,
+    with_size,
+)
 from tamis.methods.sieve.settings import (
     make_feature_groups,
-    options_of,
+    make_objective,
+    make_options,
     requested_strength,
-    task_of,
 )
 from tamis.methods.sieve.stream.readings import TwoReadings
 from tamis.methods.sieve.stream.state import SieveStream
-from tamis.methods.sieve.table.columns import make_sample
-from tamis.system.schema import optional, part
+from tamis.methods.sieve.table.standard_units import make_sample
+from tamis.system.schema import nested_object, optional
 from tamis.system.threads import locked
 
 _NO_HELD_OUT_ROWS = (
@@ -67,27 +77,27 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
     loss: TermLike = loss_parameter("logistic")
     n_features_to_select: int | float | Auto = parameter(
         "auto",
-        [COUNT, FRACTION, AUTO],
+        [POSITIVE_INTEGER, OPEN_UNIT_INTERVAL, AUTO],
         'Number of features to select. "auto" takes the smallest number with a held-out error '
         "within `se` standard errors of the smallest error; an int is a number of features, a "
         "float between 0 and 1 a fraction of all columns.",
     )
     se: float = parameter(
         1.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         "Standard errors of held-out error to give up for fewer features. 0 takes the size of "
         "the smallest error.",
     )
     strength: float | Auto = parameter(
         "auto",
-        [SHARE, AUTO],
+        [UNIT_INTERVAL, AUTO],
         'Penalty on contributions with all features, between 0 and 1. "auto" is 0.1 (conservative '
         "setting), 0.02 (aggressive setting) or 0.005 (aggressive setting, more than 15 % of the "
         "entries stored).",
     )
     n_paths: int | Auto = parameter(
         "auto",
-        [COUNT, AUTO],
+        [POSITIVE_INTEGER, AUTO],
         'Number of paths over all rows, which are averaged. "auto" is 8 (conservative setting) '
         "or 40 (aggressive setting).",
     )
@@ -99,11 +109,11 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
     )
     tolerance: float = parameter(
         0.0,
-        [SHARE],
+        [UNIT_INTERVAL],
         "Fraction of the smallest held-out soft error that may be given up for fewer features, "
         "where that is more than `se` standard errors.",
     )
-    feature_groups: Any = groups_parameter(
+    feature_groups: Any = feature_groups_parameter(
         "always stays, as in `keep`",
         "The columns of a group are selected or eliminated together, by the root of the sum of "
         "squares of their importances; with `feature_groups`, sizes count groups. ",
@@ -112,7 +122,7 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
     )
     keep: Any = parameter(
         None,
-        [ARRAY, None],
+        [ARRAY_LIKE, None],
         "Columns that are always selected and never penalised: their numbers, their names, or a "
         "mask of all columns. Sizes do not count them; at size 0 the model has these columns "
         "alone. Constant columns are dropped nevertheless. A stream uses those of its first call.",
@@ -134,7 +144,10 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
         kw_only=True,
     )
     n_sample: int = parameter(
-        20000, [COUNT], "Number of rows that `partial_fit` stores for `refine`.", kw_only=True
+        20000,
+        [POSITIVE_INTEGER],
+        "Number of rows that `partial_fit` stores for `refine`.",
+        kw_only=True,
     )
     n_jobs: int | None = parameter(
         None,
@@ -144,14 +157,14 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
     )
     random_state: Seed = parameter(
         None,
-        [RANDOM],
+        [RANDOM_STATE],
         "Seed of the paths over all rows. The fold fits, hence setting and size, do not depend "
         "on it.",
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
-        "_result": part(Result, "columns", "outputs"),
-        "_stream": optional(part(SieveStream, "columns", "outputs", "targets")),
+        "_result": nested_object(SieveResult, "columns", "outputs"),
+        "_stream": optional(nested_object(SieveStream, "columns", "outputs", "targets")),
     }
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
@@ -194,7 +207,7 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
     _decides_passes = True  # over rows that lie in partitions
-    _walks_rows = True  # a weight scales a step: see tamis.testing
+    _steps_by_row = True  # a weight scales a step: see tamis.testing
 
     # ------------------------------------------------------------------ training
     def _fit(self, X, y, sample_weight, screening=None):
@@ -203,12 +216,12 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
         `screening` sets folds and columns of a fit of screened columns.
         """
         self._validate_params()
-        objective = task_of(self)
-        data = take(self, X, y, sample_weight, layout="rows")
-        options = options_of(self, data.rows.n_features, is_classifier(self))
+        objective = make_objective(self)
+        data = validate_training(self, X, y, sample_weight, layout="rows")
+        options = make_options(self, data.rows.n_features, is_classifier(self))
         targets, sample_arguments = data.targets, {}
         if screening is not None:
-            sample_arguments = screening.sample_arguments(data.kept)
+            sample_arguments = screening.sample_arguments(data.row_indices)
         sample = make_sample(
             data.rows, data.columns, data.weights, targets.outputs, options, self.fit_intercept,
             **sample_arguments,
@@ -242,15 +255,17 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
         A new model is fitted when the number of rows has passed a power of two.
         """
         self._validate_params()
-        objective, is_continued = task_of(self), "_stream" in vars(self)
-        rows = take_matrix(self, X, reset=not is_continued, chunk=True)
+        objective, is_continued = make_objective(self), "_stream" in vars(self)
+        rows = validate_matrix(self, X, reset=not is_continued, chunk=True)
         if not is_continued and classes.get("classes", ()) is None and "_result" in vars(self):
             # A stream after a fit: a new model with the same classes.
             classes = {"classes": self._targets.classes}
-        weights = take_weights(sample_weight, rows.n_rows)
+        weights = validate_sample_weight(sample_weight, rows.n_rows)
         known = self._targets if is_continued else None
-        targets, encoded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
-        targets, weights = self._weigh(targets, encoded.columns, weights, whole=False)
+        targets, encoded = self._encode_targets(
+            y, rows.n_rows, known=known, is_fit=False, **classes
+        )
+        targets, weights = self._weight_rows(targets, encoded.columns, weights, is_fit=False)
         dimensions = (rows.n_features, targets.outputs, self.n_folds, self.n_sample)
         if is_continued:
             stream = self._stream
@@ -267,9 +282,9 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
             self.__dict__.update(_targets=targets, _stream=stream, _result=result)
         return self
 
-    def _fit_stream(self, stream: SieveStream) -> Result:
-        options = options_of(self, stream.n_columns, stream.classes, stream)
-        return stream.fit_sample(task_of(self), options)
+    def _fit_stream(self, stream: SieveStream) -> SieveResult:
+        options = make_options(self, stream.n_columns, stream.classes, stream)
+        return stream.fit_sample(make_objective(self), options)
 
     @locked
     def refine(self):
@@ -338,12 +353,12 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
 
     def _finalize_size(self, k: int, X, y, sample_weight) -> list[dict]:
         """Return the fields of the models of `k` features after a final phase on the rows."""
-        rows = take_matrix(self, X, reset=False)
-        weights = take_weights(sample_weight, rows.n_rows)
-        targets, encoded = self._code(y, rows.n_rows, known=self._targets, whole=False)
-        targets, weights = self._weigh(targets, encoded.columns, weights, whole=True)
+        rows = validate_matrix(self, X, reset=False)
+        weights = validate_sample_weight(sample_weight, rows.n_rows)
+        targets, encoded = self._encode_targets(y, rows.n_rows, known=self._targets, is_fit=False)
+        targets, weights = self._weight_rows(targets, encoded.columns, weights, is_fit=True)
         paths, stream = self._result.size_paths, vars(self).get("_stream")
-        options = options_of(self, rows.n_features, is_classifier(self), stream)
+        options = make_options(self, rows.n_features, is_classifier(self), stream)
         sample = make_sample(
             rows, encoded.columns, weights, targets.outputs, options, self.fit_intercept
         )
@@ -353,11 +368,11 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
         )
         resolved = self.resolved_params_ if per_output else [self.resolved_params_]
         return [
-            fit_size(output_sample, task_of(self), options, path, k, params["base"])
+            fit_size(output_sample, make_objective(self), options, path, k, params["base"])
             for output_sample, path, params in zip(samples, paths, resolved, strict=True)
         ]
 
-    def _warn_result(self, result: Result) -> Result:
+    def _warn_result(self, result: SieveResult) -> SieveResult:
         if not result.has_errors():
             warn_user(_NO_HELD_OUT_ROWS, UserWarning)
         elif result.is_empty():
@@ -365,11 +380,13 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
             prior = f"the {result.n_unpenalized:,} of `keep`" if result.n_unpenalized else prior
             columns = result.n_columns - result.n_unpenalized
             if columns > 0:
-                warn_user(NOTHING_FOUND.format(columns=columns, prior=prior), UserWarning)
+                warn_user(
+                    NOTHING_SELECTED_MESSAGE.format(columns=columns, prior=prior), UserWarning
+                )
         return result
 
     def _loss(self):
-        return loss_of(self)
+        return resolve_loss(self)
 
     # ------------------------------------------------------------------ prediction
     def __sklearn_is_fitted__(self):
@@ -377,14 +394,14 @@ class Sieve(TwoReadings, FittedAttributes, Selector, Estimator):
 
     def _scores(self, X):
         check_is_fitted(self)
-        rows, result = take_matrix(self, X, reset=False), self._result
+        rows, result = validate_matrix(self, X, reset=False), self._result
         if rows.n_features != result.n_columns:
-            raise half_fitted(self)
+            raise inconsistent_state_error(self)
         scores = np.empty((rows.n_rows, result.n_outputs))
         score_rows(*rows[:3], result.weight_rows(), result.padded_weights(), result.bias, scores)
         return scores
 
-    def _kept_weights(self) -> Weights:
+    def _sparse_weights(self) -> SparseWeights:
         """Return the weights of the selected columns."""
         result = self._result
-        return Weights(result.columns, result.weights, result.bias)
+        return SparseWeights(result.columns, result.weights, result.bias)

@@ -8,11 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tamis.base.feature_groups import take_columns, take_groups
-from tamis.base.model_parts import is_smooth, loss_of
+from tamis.base.feature_groups import parse_columns, parse_feature_groups
+from tamis.base.model_terms import is_smooth, resolve_loss
 from tamis.base.parameters import is_auto
 from tamis.methods.sieve.paths import Candidate, Objective
-from tamis.methods.sieve.table.columns import N_SPLITS, Table
+from tamis.methods.sieve.table.standard_units import N_SPLITS, Table
 from tamis.system.schema import array, flag, size
 from tamis.system.threads import count_threads
 
@@ -27,18 +27,18 @@ RARE_CLASS_FRACTION, MIN_ROWS_ONE_SPLIT = 0.2, 250
 class FeatureGroups:
     """Feature groups, and unpenalized columns.
 
-    `labels` has the group of each column, -1 for unpenalized ones; `grouped` says whether the user
-    gave groups.
+    `labels` has the group of each column, -1 for unpenalized ones; `has_groups` says whether the
+    user gave groups.
     """
 
     _contents: ClassVar[dict] = {
         "n_columns": size("columns"),
-        "labels": array("i8", "columns", least=-1),
+        "labels": array("i8", "columns", minimum=-1),
         "grouped": flag(),
     }
 
     def __init__(self, labels: np.ndarray, grouped: bool):
-        self.n_columns, self.labels, self.grouped = len(labels), labels, grouped
+        self.n_columns, self.labels, self.has_groups = len(labels), labels, grouped
 
     @property
     def n_groups(self) -> int:
@@ -62,7 +62,7 @@ def make_feature_groups(model, n_columns: int) -> FeatureGroups | None:
     names = getattr(model, "feature_names_in_", None)
     if groups is None and keep is None:
         return None
-    blocks = take_groups(groups, n_columns, names)
+    blocks = parse_feature_groups(groups, n_columns, names)
     if len(blocks.members) > n_columns:
         column = int(np.argmax(np.bincount(blocks.members.astype(np.int64))))
         raise ValueError(
@@ -99,7 +99,7 @@ def unpenalized_columns(keep, n_columns: int, names) -> np.ndarray:
         return np.flatnonzero(requested)
     if not requested.size:
         return requested.astype(np.int64)
-    return take_columns("keep", requested, n_columns, names, noun="keep")
+    return parse_columns("keep", requested, n_columns, names, noun="keep")
 
 
 class SieveOptions(NamedTuple):
@@ -118,7 +118,7 @@ class SieveOptions(NamedTuple):
     feature_groups: FeatureGroups | None = None
 
 
-def options_of(model, n_columns: int, is_classification: bool, stream=None) -> SieveOptions:
+def make_options(model, n_columns: int, is_classification: bool, stream=None) -> SieveOptions:
     """Return the options of a model; a generator as `random_state` advances.
 
     The feature groups are those of the stream, if there is one.
@@ -147,9 +147,9 @@ def requested_strength(model) -> float | None:
     return None if is_auto(model.strength) else float(model.strength)
 
 
-def task_of(model) -> Objective:
+def make_objective(model) -> Objective:
     """Return the objective of a model's paths."""
-    loss = loss_of(model)
+    loss = resolve_loss(model)
     curvature = loss.hessian_bound()
     # Losses with an unbounded gradient (curvature above that of the logistic loss) would overshoot
     # with long explicit steps.
@@ -206,7 +206,7 @@ def class_fractions(table: Table) -> np.ndarray:
     return np.average(is_positive, axis=0, weights=table.weights if len(table.weights) else None)
 
 
-def candidates_for(table: Table, loss, options: SieveOptions) -> list[Candidate]:
+def make_candidates(table: Table, loss, options: SieveOptions) -> list[Candidate]:
     """Return the candidates for a table."""
     fraction = class_fractions(table) if options.is_classification else np.full(table.outputs, 0.5)
     rarity = 4.0 * fraction * (1.0 - fraction)

@@ -5,14 +5,14 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.methods.sieve.paths import Candidate, PathPoint, importance_of
-from tamis.methods.sieve.table.columns import (
+from tamis.methods.sieve.table.standard_units import (
     ColumnScaling,
     Sample,
     TargetUnits,
     group_ranks,
     to_original_units,
 )
-from tamis.system.schema import array, count, figure, flag, indices, listing, part
+from tamis.system.schema import array, count, flag, indices, list_of, nested_object, statistic
 
 
 class SizePath:
@@ -27,14 +27,14 @@ class SizePath:
         "groups": array("u4", "candidates"),
         "is_grouped": flag(),
         "always": count(),
-        "scale": array("f8", "candidates", least=0.0),
+        "scale": array("f8", "candidates", minimum=0.0),
         "shift": array("f8", "candidates"),
-        "density": array("f8", "candidates", least=0.0),
-        "density_exponent": figure(),
-        "column_std": array("f8", "candidates", least=0.0),
+        "density": array("f8", "candidates", minimum=0.0),
+        "density_exponent": statistic(),
+        "column_std": array("f8", "candidates", minimum=0.0),
         "last_level": array("u1", "fits", "candidates"),
-        "levels": array("i8", "points", least=0),
-        "points": listing(part(PathPoint, "outputs", columns="candidates"), "points"),
+        "levels": array("i8", "points", minimum=0),
+        "points": list_of(nested_object(PathPoint, "outputs", columns="candidates"), "points"),
         "calibrations": array("f8", "points", "outputs", 2),
         "prior": array("f8", "outputs"),
         "unit": array("f8", "outputs"),

@@ -13,22 +13,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.classifier import ClassTransformer
-from tamis.base.estimators.estimator import plain_rows, take
+from tamis.base.estimators.classifier import SupervisedTransformer
+from tamis.base.estimators.estimator import validate_rows, validate_training
 from tamis.base.parameters import (
-    ABOVE,
     BOOL,
-    COUNT,
-    NUMBER,
-    RANDOM,
-    SHARE,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
+    UNIT_INTERVAL,
     Seed,
     at_least,
     estimator,
     parameter,
 )
 from tamis.base.targets import ClassTargets
-from tamis.base.validation import half_fitted, warn_user
+from tamis.base.validation import inconsistent_state_error, warn_user
 from tamis.methods.sparse_fourier.chain import ChainSchedule
 from tamis.methods.sparse_fourier.loop import PriorConstants
 from tamis.methods.sparse_fourier.posterior import (
@@ -37,32 +37,32 @@ from tamis.methods.sparse_fourier.posterior import (
     resample_frequencies,
     sample_posterior,
 )
-from tamis.solvers.standard import standard_units
+from tamis.solvers.standard import mean_and_std
 from tamis.system.progress import Progress
-from tamis.system.schema import array, count, plain, rows
+from tamis.system.schema import array, count, plain_data, rows
 from tamis.system.threads import count_threads, locked
 
 MAX_R_HAT = 1.2  # split R-hat of the log-likelihood above which fit warns
 
 
 @estimator(kw_only=True)
-class SamplerParameters(ClassTransformer):
+class SamplerParameters(SupervisedTransformer):
     """Base class with the parameters of the chains."""
 
     scale: float = parameter(
         1.0,
-        [ABOVE],
+        [POSITIVE],
         "Prior standard deviation of the values of a frequency, for columns of unit deviation.",
     )
     mean_frequencies: float = parameter(
         20.0,
-        [ABOVE],
+        [POSITIVE],
         "Mean of the Poisson prior of the number of frequencies, before it is truncated to 1 .. "
         "`max_frequencies`.",
     )
-    max_frequencies: int = parameter(100, [COUNT], "Maximum number of frequencies.")
+    max_frequencies: int = parameter(100, [POSITIVE_INTEGER], "Maximum number of frequencies.")
     concentration: float = parameter(
-        1.0, [ABOVE], "Prior weight of a new first column, against 1 for each one in use."
+        1.0, [POSITIVE], "Prior weight of a new first column, against 1 for each one in use."
     )
     stop: float = parameter(
         0.5,
@@ -73,15 +73,19 @@ class SamplerParameters(ClassTransformer):
     )
     sharpness: float = parameter(
         8.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         "The factor a of the likelihood. With 0 the labels have no effect, and the chain draws "
         "from the prior.",
     )
-    max_iter: int = parameter(20000, [COUNT], "Number of moves of each chain, in each round.")
-    burn_in: float = parameter(0.5, [SHARE], "Fraction of the moves that is discarded.")
-    thin: int = parameter(20, [COUNT], "Number of moves between two records of a chain.")
+    max_iter: int = parameter(
+        20000, [POSITIVE_INTEGER], "Number of moves of each chain, in each round."
+    )
+    burn_in: float = parameter(0.5, [UNIT_INTERVAL], "Fraction of the moves that is discarded.")
+    thin: int = parameter(20, [POSITIVE_INTEGER], "Number of moves between two records of a chain.")
     n_chains: int = parameter(
-        2, [COUNT], "Number of chains with different starts; `diagnostics_` compares them."
+        2,
+        [POSITIVE_INTEGER],
+        "Number of chains with different starts; `diagnostics_` compares them.",
     )
     n_refreshes: int = parameter(
         1,
@@ -93,7 +97,7 @@ class SamplerParameters(ClassTransformer):
         True, [BOOL], "Whether to divide the columns by their standard deviations."
     )
     random_state: Seed = parameter(
-        None, [RANDOM], "Seed of the draws. The result does not depend on `n_jobs`."
+        None, [RANDOM_STATE], "Seed of the draws. The result does not depend on `n_jobs`."
     )
     n_jobs: int | None = parameter(
         None, [Integral, None], "Number of threads, which run different chains."
@@ -175,17 +179,17 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, SamplerParameters):
 
     n_components: int | None = parameter(
         1000,
-        [COUNT, None],
+        [POSITIVE_INTEGER, None],
         "Maximum number of columns of `transform`: half as many frequencies are drawn from all, in "
         "proportion to their weights. None uses all frequencies.",
     )
     _contents: ClassVar[dict] = {
         "frequencies_": rows("frequencies", "columns"),
-        "frequency_weights_": array("f8", "frequencies", least=0.0),
-        "inclusion_probability_": array("f8", "columns", least=0.0, most=1.0),
-        "inclusion_share_": array("f8", "columns", least=0.0),
-        "trace_": plain(),
-        "diagnostics_": plain(),
+        "frequency_weights_": array("f8", "frequencies", minimum=0.0),
+        "inclusion_probability_": array("f8", "columns", minimum=0.0, maximum=1.0),
+        "inclusion_share_": array("f8", "columns", minimum=0.0),
+        "trace_": plain_data(),
+        "diagnostics_": plain_data(),
         "n_iter_": count(),
         "_n_features_out": count(),
     }
@@ -231,10 +235,10 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, SamplerParameters):
             The fitted transformer.
         """
         self._validate_params()
-        training = take(self, X, y, None)
+        training = validate_training(self, X, y, None)
         targets, deviations = cast(ClassTargets, training.targets), np.ones(training.rows.shape[1])
         if self.standardize:
-            deviations = standard_units(training.rows, training.weights)[1]
+            deviations = mean_and_std(training.rows, training.weights)[1]
         seeds = check_random_state(self.random_state).randint(
             0, 2**62, size=(1 + self.n_refreshes, self.n_chains), dtype=np.int64
         )
@@ -242,7 +246,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, SamplerParameters):
         with Progress("drawing frequencies", self.max_iter * seeds.size) as progress:
             result = sample_posterior(
                 divide_by_deviations(training.rows, deviations),
-                targets.codes_of(training.columns),
+                targets.class_indices(training.columns),
                 self._prior(),
                 schedule,
                 seeds,
@@ -301,10 +305,10 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, SamplerParameters):
             2 - 2 k(x, x').
         """
         check_is_fitted(self)
-        matrix = plain_rows(self, X)
+        matrix = validate_rows(self, X)
         frequencies, weights = self.frequencies_, self.frequency_weights_
         if frequencies.shape != (len(weights), self.n_features_in_):
-            raise half_fitted(self)
+            raise inconsistent_state_error(self)
         return fourier_features(matrix, frequencies, weights, self._n_pairs())
 
     def __sklearn_tags__(self):

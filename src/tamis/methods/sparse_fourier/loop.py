@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.numerics.hashing import GOLDEN, ONE, mix64
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 S11 = np.uint64(11)
 # Cumulative probabilities of the kinds of moves; the remaining moves replace a frequency.
@@ -59,21 +59,21 @@ class PriorConstants(NamedTuple):
 
 
 # --------------------------------------------------------------------------- random draws
-@helper
+@compiled_helper
 def uniform(key, counter):
     """Return the next uniform number in [0, 1) of this key."""
     counter[0] += ONE
     return float(mix64(key + counter[0] * GOLDEN) >> S11) * 1.1102230246251565e-16
 
 
-@helper
+@compiled_helper
 def normal(key, counter):
     """Return the next standard normal number."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, counter)))
     return radius * math.cos(2.0 * math.pi * uniform(key, counter))
 
 
-@helper
+@compiled_helper
 def successor(rank, column, chain, skip, walk, length):
     """Return the column after the visit number `rank` of a column, -1 if the walk ended there, -2
     if there are fewer visits.
@@ -94,7 +94,7 @@ def successor(rank, column, chain, skip, walk, length):
     return -2
 
 
-@helper
+@compiled_helper
 def count_visits(column, chain, skip, walk, length):
     """Return the number of earlier visits of a column, in the other walks and in this one."""
     count = 0
@@ -107,7 +107,7 @@ def count_visits(column, chain, skip, walk, length):
     return count
 
 
-@helper
+@compiled_helper
 def draw_frequency(chain, proposal, skip, n_columns, prior, key, counter):
     """Draw a frequency from the prior given the others (all but `skip`); return the length of its
     walk and its number of columns, both 0 if the walk is too long.
@@ -150,7 +150,7 @@ def draw_frequency(chain, proposal, skip, n_columns, prior, key, counter):
 
 
 # --------------------------------------------------------------------------- likelihood
-@helper
+@compiled_helper
 def compute_contrast(proposal, size, columns, nearest_same, nearest_other):
     """Compute the contrasts of the proposed frequency: the cosine of the difference to the nearest
     row of the same class, minus that to the nearest row of another class.
@@ -167,7 +167,7 @@ def compute_contrast(proposal, size, columns, nearest_same, nearest_other):
         proposal.contrast[i] = math.cos(same_angle) - math.cos(other_angle)
 
 
-@helper
+@compiled_helper
 def log_likelihood(contrast_sum, count, weights, sharpness):
     """Return the log-likelihood of the labels, from the summed contrasts of `count` frequencies."""
     out = 0.0
@@ -180,7 +180,7 @@ def log_likelihood(contrast_sum, count, weights, sharpness):
     return out
 
 
-@helper
+@compiled_helper
 def store_frequency(chain, proposal, l, length, size):
     """Store the proposed frequency at index l."""
     # Number by number: Numba takes half a second to compile each assignment of a slice.
@@ -194,7 +194,7 @@ def store_frequency(chain, proposal, l, length, size):
         chain.contrast_sum[i] = proposal.contrast_sum[i]
 
 
-@helper
+@compiled_helper
 def remove_frequency(chain, proposal, l):
     """Remove frequency l; the last one moves to its index."""
     last = chain.n_frequencies[0] - 1

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from tamis.methods.sparse_fourier.chain import ChainResult, ChainSchedule, FourierData, run_chain
 from tamis.methods.sparse_fourier.loop import PriorConstants
-from tamis.solvers.neighbors import class_edges
+from tamis.solvers.neighbors import class_neighbors
 
 NEIGHBOR_FREQUENCIES = 512  # frequencies of the learnt kernel in the search for neighbours
 MOVES = ("birth", "death", "walk", "replacement")
@@ -81,7 +81,7 @@ def _find_neighbors(scaled, representation, codes: np.ndarray) -> FourierData:
     """Return the columns of `scaled` with neighbours in `representation`; rows that are alone in
     their class have no neighbour and a weight of 0.
     """
-    edges = class_edges(representation, codes, 1)
+    edges = class_neighbors(representation, codes, 1)
     nearest_same, nearest_other = edges.nearest[:, 0], edges.nearest[:, 1]
     columns = sp.csc_array(scaled, dtype=np.float64)
     is_alone = nearest_same == np.arange(len(nearest_same))

@@ -1,25 +1,25 @@
 """Online models composed of any compatible loss, penalty, optimizer and learning rate."""
 
-from tamis.base.model_parts import (
-    LEADER_ETA,
+from tamis.base.model_terms import (
+    AUTO_FTRL_ETA,
     PENALTIES,
-    compose,
-    learning_rate_of,
-    loss_of,
-    penalty_of,
+    combine_terms,
+    resolve_learning_rate,
+    resolve_loss,
+    resolve_penalty,
 )
 from tamis.base.parameters import (
-    ABOVE,
     AUTO,
-    SHARE,
+    POSITIVE,
     TERM,
+    UNIT_INTERVAL,
     Auto,
     TermLike,
     estimator,
     is_auto,
     loss_parameter,
     parameter,
-    take_term,
+    resolve_term,
 )
 from tamis.methods.sparse_online.estimator import (
     FirstOrderClassifier,
@@ -82,7 +82,7 @@ class _Online(Penalised):
     7, 2006.
     """
 
-    l1_ratio: float = parameter(0.5, [SHARE], "Share of L1 in the elastic net.")
+    l1_ratio: float = parameter(0.5, [UNIT_INTERVAL], "Share of L1 in the elastic net.")
     penalty: TermLike | None = parameter(
         "l1",
         TERM,
@@ -101,34 +101,38 @@ class _Online(Penalised):
     )
     eta: float | Auto = parameter(
         "auto",
-        [ABOVE, AUTO],
+        [POSITIVE, AUTO],
         'Size of the first steps; with passive-aggressive steps their cap C. "auto" follows the '
         "curvature of the loss and the mean norm of the rows so far.",
     )
 
     def _model(self):
-        loss = loss_of(self)
-        optimizer = take_term("optimizer", self.optimizer, OPTIMIZERS, _OPTIMIZER_METHODS)
+        loss = resolve_loss(self)
+        optimizer = resolve_term("optimizer", self.optimizer, OPTIMIZERS, _OPTIMIZER_METHODS)
         penalty, auto_alpha = self._penalty()
         learning_rate_param = (
             ("constant" if optimizer.adapts() else "inverse_sqrt")
             if is_auto(self.learning_rate)
             else self.learning_rate
         )
-        learning_rate, auto_eta = learning_rate_of(
-            learning_rate_param, self.eta, LEADER_ETA if optimizer.adapts() else descent_eta(loss)
+        learning_rate, auto_eta = resolve_learning_rate(
+            learning_rate_param,
+            self.eta,
+            AUTO_FTRL_ETA if optimizer.adapts() else descent_eta(loss),
         )
         terms = loss, penalty, optimizer, learning_rate
-        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
+        return combine_terms(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
     def _penalty(self):
         """Return the penalty term, and whether its strength is automatic."""
         if self.penalty is None:
-            return penalty_of(0.0, 0.0, self.positive)
+            return resolve_penalty(0.0, 0.0, self.positive)
         if isinstance(self.penalty, str) and self.penalty in PENALTIES:
             ratio = PENALTIES[self.penalty]
-            return penalty_of(self.alpha, self.l1_ratio if ratio is None else ratio, self.positive)
-        return take_term("penalty", self.penalty, PENALTIES, _PENALTY_METHODS), False
+            return resolve_penalty(
+                self.alpha, self.l1_ratio if ratio is None else ratio, self.positive
+            )
+        return resolve_term("penalty", self.penalty, PENALTIES, _PENALTY_METHODS), False
 
 
 @estimator

@@ -1,10 +1,10 @@
 """Regularized dual averaging (RDA)."""
 
-from tamis.base.model_parts import compose, loss_of, penalty_of
+from tamis.base.model_terms import combine_terms, resolve_loss, resolve_penalty
 from tamis.base.parameters import (
-    ABOVE,
     AUTO,
-    NUMBER,
+    NON_NEGATIVE,
+    POSITIVE,
     Auto,
     TermLike,
     estimator,
@@ -64,21 +64,21 @@ class _RDA(Penalised):
 
     eta: float | Auto = parameter(
         "auto",
-        [ABOVE, AUTO],
+        [POSITIVE, AUTO],
         'Size of the steps, 1 over the gamma of the paper. "auto" is 16 over the loss\'s '
         "curvature (over 1/4 where it has none) over the squared mean norm of the rows so far, "
         "and during the first 256 rows less.",
     )
     fading_threshold: float = parameter(
         0.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         r"Extra threshold (rho in the paper), large at first, that fades as :math:`1 / \sqrt t`; "
         "in units of the weights.",
     )
 
     def _model(self):
-        loss = loss_of(self)
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
+        loss = resolve_loss(self)
+        penalty, auto_alpha = resolve_penalty(self.alpha, self.l1_ratio, self.positive)
         automatic = is_auto(self.eta)
         learning_rate = (
             InverseSqrt(descent_eta(loss), AUTO_DELAY)
@@ -86,7 +86,7 @@ class _RDA(Penalised):
             else InverseSqrt(float(self.eta), 1.0)
         )
         terms = loss, penalty, DualAveraging(float(self.fading_threshold)), learning_rate
-        return compose(self, *terms, auto_eta=automatic, auto_alpha=auto_alpha)
+        return combine_terms(self, *terms, auto_eta=automatic, auto_alpha=auto_alpha)
 
     @property
     def resolved_params_(self):

@@ -9,39 +9,39 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tamis.base.column_penalties import check_ridge, column_penalties, is_by_column
-from tamis.base.estimators.classifier import ClassStream
-from tamis.base.estimators.mean import contents_with_paths
+from tamis.base.estimators.classifier import StreamingClassifier
+from tamis.base.estimators.mean import path_contents
 from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
-from tamis.base.estimators.regressor import NumberStream
-from tamis.base.estimators.stream import Growing, HeldOut
-from tamis.base.model_parts import FirstOrderModel, is_smooth, loss_of
+from tamis.base.estimators.regressor import StreamingRegressor
+from tamis.base.estimators.stream import EarlyStoppingModel, GrowingModel
+from tamis.base.model_terms import FirstOrderModel, is_smooth, resolve_loss
 from tamis.base.parameters import (
-    ABOVE,
-    ARRAY,
+    ARRAY_LIKE,
     AUTO,
     BOOL,
-    NUMBER,
-    SHARE,
+    NON_NEGATIVE,
+    POSITIVE,
     TERM,
+    UNIT_INTERVAL,
     Auto,
     TermLike,
     estimator,
     parameter,
 )
-from tamis.solvers.first_order.state import Engine, by_column_of
+from tamis.solvers.first_order.state import FirstOrderState, by_column_of
 from tamis.system.threads import count_threads, locked
 from tamis.terms.optimizers import Averaged, ByColumn, DualAveraging
 
 
 @estimator(kw_only=True)
-class FirstOrder(Growing, HeldOut):
+class FirstOrder(GrowingModel, EarlyStoppingModel):
     """Base of the first-order online models. A subclass adds its parameters and `_model`, which
     returns its terms.
     """
 
     positive: Any = parameter(
         False,
-        [BOOL, ARRAY, dict],
+        [BOOL, ARRAY_LIKE, dict],
         "Whether weights must not be negative. An array, or a mapping of columns (by index or "
         "name) to signs, says it of each: 1 holds the weight at 0 or above, -1 at 0 or below, 0 "
         "leaves it free.",
@@ -58,10 +58,10 @@ class FirstOrder(Growing, HeldOut):
         [Integral, None],
         "Threads over the classes or targets; the result does not depend on it.",
     )
-    _contents: ClassVar[dict] = contents_with_paths(Engine)
+    _contents: ClassVar[dict] = path_contents(FirstOrderState)
 
     def _loss(self):
-        return loss_of(self)
+        return resolve_loss(self)
 
     def _threads(self) -> int:
         return count_threads(self.n_jobs)
@@ -82,9 +82,11 @@ class FirstOrder(Growing, HeldOut):
             return "it averages each feature's weight separately; pass average=False"
         return ""
 
-    def _begin(self, model: FirstOrderModel, targets, n_features: int, is_fit: bool) -> Engine:
+    def _new_state(
+        self, model: FirstOrderModel, targets, n_features: int, is_fit: bool
+    ) -> FirstOrderState:
         penalties = self._column_penalties(model, n_features) if is_by_column(self) else None
-        return Engine(*model, n_features, targets.outputs, penalties)
+        return FirstOrderState(*model, n_features, targets.outputs, penalties)
 
     def _column_penalties(self, model: FirstOrderModel, n_features: int):
         """Return the penalty weights and signs of the columns, (2, n_features)."""
@@ -92,7 +94,9 @@ class FirstOrder(Growing, HeldOut):
         check_ridge(self, model.terms, penalties[0])
         return penalties
 
-    def _renew(self, solver_state, model: FirstOrderModel, targets, n_features, is_fit) -> Engine:
+    def _updated_state(
+        self, solver_state, model: FirstOrderModel, targets, n_features, is_fit
+    ) -> FirstOrderState:
         optimizer, old_optimizer = model.terms[2], solver_state.terms[2]
         has_column_penalties = by_column_of(optimizer) is not None
         had_column_penalties = by_column_of(old_optimizer) is not None
@@ -139,11 +143,11 @@ class FirstOrder(Growing, HeldOut):
     @property
     def resolved_params_(self):
         """Present values of the automatic constants."""
-        constants = self._fitted("resolved_params_").constants()
+        constants = self._fitted_state("resolved_params_").constants()
         return dict(zip(("eta", "l1", "l2"), constants, strict=True))
 
 
-class FirstOrderClassifier(ClassStream, OffsetClassifier, FirstOrder):
+class FirstOrderClassifier(StreamingClassifier, OffsetClassifier, FirstOrder):
     """Base of the first-order online classifiers."""
 
     @locked
@@ -172,7 +176,7 @@ class FirstOrderClassifier(ClassStream, OffsetClassifier, FirstOrder):
         return self._partial_fit(X, y, sample_weight, classes=classes, offset=offset)
 
 
-class FirstOrderRegressor(NumberStream, OffsetRegressor, FirstOrder):
+class FirstOrderRegressor(StreamingRegressor, OffsetRegressor, FirstOrder):
     """Base of the first-order online regressors."""
 
     @locked
@@ -206,15 +210,17 @@ class Penalised(FirstOrder):
 
     alpha: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope '
         "of the loss at score 0 times the mean norm of the rows so far, which follows the scale "
         "of the data.",
     )
-    l1_ratio: float = parameter(1.0, [SHARE], "Share of L1 in the penalty; the rest is ridge.")
+    l1_ratio: float = parameter(
+        1.0, [UNIT_INTERVAL], "Share of L1 in the penalty; the rest is ridge."
+    )
     penalty_weights: Any = parameter(
         None,
-        [ARRAY, dict, None],
+        [ARRAY_LIKE, dict, None],
         "What multiplies the penalty of each column: an array, or a mapping of columns (by index "
         "or name) to weights, where others have 1. A column of weight 0 is never penalised.",
         "array-like of shape (n_features,) or dict",
@@ -233,7 +239,7 @@ class ScheduledDescent(FirstOrder):
     )
     eta: float | Auto = parameter(
         "auto",
-        [ABOVE, AUTO],
+        [POSITIVE, AUTO],
         'Size of the first steps. "auto" is 1 over the loss\'s curvature (4 where it has none) '
         "over the squared mean norm of the rows so far.",
     )

@@ -1,6 +1,11 @@
 """Forward-backward splitting (FOBOS): a descent step, then the prox of the penalty."""
 
-from tamis.base.model_parts import compose, learning_rate_of, loss_of, penalty_of
+from tamis.base.model_terms import (
+    combine_terms,
+    resolve_learning_rate,
+    resolve_loss,
+    resolve_penalty,
+)
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.sparse_online.estimator import (
     FirstOrderClassifier,
@@ -44,11 +49,13 @@ class _FOBOS(ScheduledDescent, Penalised):
     """
 
     def _model(self):
-        loss = loss_of(self)
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
+        loss = resolve_loss(self)
+        penalty, auto_alpha = resolve_penalty(self.alpha, self.l1_ratio, self.positive)
+        learning_rate, auto_eta = resolve_learning_rate(
+            self.learning_rate, self.eta, descent_eta(loss)
+        )
         terms = loss, penalty, Descent(), learning_rate
-        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
+        return combine_terms(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
 
 @estimator

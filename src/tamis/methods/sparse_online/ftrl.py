@@ -1,10 +1,16 @@
 """Follow the regularized leader, proximal (FTRL): one learning rate a feature."""
 
-from tamis.base.model_parts import LEADER_ETA, compose, learning_rate_of, loss_of, penalty_of
+from tamis.base.model_terms import (
+    AUTO_FTRL_ETA,
+    combine_terms,
+    resolve_learning_rate,
+    resolve_loss,
+    resolve_penalty,
+)
 from tamis.base.parameters import (
-    ABOVE,
     AUTO,
-    NUMBER,
+    NON_NEGATIVE,
+    POSITIVE,
     Auto,
     TermLike,
     estimator,
@@ -62,20 +68,20 @@ class _FTRL(Penalised):
 
     eta: float | Auto = parameter(
         "auto",
-        [ABOVE, AUTO],
+        [POSITIVE, AUTO],
         'Step size (`alpha` in the papers). "auto" is the mean slope of the loss at score 0 over '
         "the mean norm of the rows so far.",
     )
     beta: float = parameter(
-        0.0, [NUMBER], "Added to each feature's divisor, in units of gradients."
+        0.0, [NON_NEGATIVE], "Added to each feature's divisor, in units of gradients."
     )
 
     def _model(self):
-        loss = loss_of(self)
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        learning_rate, auto_eta = learning_rate_of("constant", self.eta, LEADER_ETA)
+        loss = resolve_loss(self)
+        penalty, auto_alpha = resolve_penalty(self.alpha, self.l1_ratio, self.positive)
+        learning_rate, auto_eta = resolve_learning_rate("constant", self.eta, AUTO_FTRL_ETA)
         terms = loss, penalty, FTRL(float(self.beta)), learning_rate
-        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
+        return combine_terms(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
 
 @estimator

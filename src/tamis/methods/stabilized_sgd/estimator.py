@@ -1,13 +1,13 @@
 """Stabilized truncated stochastic gradient descent: the public classes."""
 
-from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
-from tamis.base.estimators.regressor import NumberStream
+from tamis.base.estimators.classifier import ProbabilisticClassifier, StreamingClassifier
+from tamis.base.estimators.regressor import StreamingRegressor
 from tamis.base.parameters import (
-    ABOVE,
     AUTO,
     BOOL,
-    NUMBER,
-    SHARE,
+    NON_NEGATIVE,
+    POSITIVE,
+    UNIT_INTERVAL,
     Auto,
     TermLike,
     estimator,
@@ -65,24 +65,24 @@ class StabilizedSGD(Stabilized):
 
     rejection: float = parameter(
         0.7,
-        [SHARE],
+        [UNIT_INTERVAL],
         "Gravity is the quantile of the last stage's displacements for each row at this fraction.",
     )
     purge: float = parameter(
         0.7,
-        [SHARE],
+        [UNIT_INTERVAL],
         "A feature is purged for good if less than this fraction of the bursts of a stage that "
         "met it, over all paths, left its weight nonzero.",
     )
     burn_in: float = parameter(
         1.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         "Passes of plain descent before the first truncation; in a stream, whose length is "
         "unknown, thousands of rows.",
     )
     eta: float | Auto = parameter(
         "auto",
-        [ABOVE, AUTO],
+        [POSITIVE, AUTO],
         'Constant step size. "auto" is 16 for losses with a bounded gradient (hinge, logistic), '
         "and 0.5 over the curvature of the loss for others and in regression, divided by the "
         "squared mean norm of the path's rows so far (or the norm of the row, if that is larger). "
@@ -92,7 +92,7 @@ class StabilizedSGD(Stabilized):
         False, [BOOL], "Whether `fit` continues from the present state; purged features stay out."
     )
 
-    def _setting(self) -> StabilizedSetting:
+    def _tuned_setting(self) -> StabilizedSetting:
         eta = None if is_auto(self.eta) else float(self.eta)
         return StabilizedSetting(1.0, self.burn_in, self.rejection, self.purge, eta)
 
@@ -100,7 +100,7 @@ class StabilizedSGD(Stabilized):
         """Run `sweeps` passes over all partitions, each visit in `stages` segments."""
         engine = fit_partitions(self, partitions, sweeps, stages)
         self.n_iter_, self.n_features_in_ = sweeps, engine.features
-        self._targets, self._engine = partitions.counts.targets, engine
+        self._targets, self._solver_state = partitions.counts.targets, engine
         for bundle in engine.bundles:
             self._check_finite(bundle)
         if not engine.count():
@@ -108,7 +108,7 @@ class StabilizedSGD(Stabilized):
 
 
 @estimator(kw_only=True)
-class StabilizedSGDClassifier(ClassStream, LikelyClassifier, StabilizedSGD):
+class StabilizedSGDClassifier(StreamingClassifier, ProbabilisticClassifier, StabilizedSGD):
     """Sparse online classifier by stabilized truncated stochastic gradient descent.
 
     {family}
@@ -131,7 +131,7 @@ class StabilizedSGDClassifier(ClassStream, LikelyClassifier, StabilizedSGD):
 
 
 @estimator(kw_only=True)
-class StabilizedSGDRegressor(NumberStream, StabilizedSGD):
+class StabilizedSGDRegressor(StreamingRegressor, StabilizedSGD):
     """Sparse online regressor by stabilized truncated stochastic gradient descent.
 
     {family}

@@ -9,22 +9,22 @@ import numpy as np
 from tamis.methods.stabilized_sgd import loop_columns as columns_loop
 from tamis.methods.stabilized_sgd import loop_stage as loop
 from tamis.methods.stabilized_sgd.loop_stage import RowArrays, RunPlan
-from tamis.methods.stabilized_sgd.paths import Bundle
-from tamis.numerics.csr import Csr, frozen
+from tamis.methods.stabilized_sgd.paths import PathBundle
+from tamis.numerics.csr import Csr, readonly_view
 
 BLOCK = 1 << 16  # rows times paths between two updates of the progress bar, and checks for Ctrl-C
 # One block in so many runs on the other number of threads, one or all, to see which is faster now.
 BLOCKS_PER_TRIAL = 32
 
 
-class Fitting:
+class OutputFit:
     """Rows of a fit for one output of an engine. The columns are renumbered, and purged columns are
     left out when they have many entries.
     """
 
     def __init__(
         self,
-        bundles: list[Bundle],
+        bundles: list[PathBundle],
         c: int,
         rows: Csr,
         targets,
@@ -49,7 +49,7 @@ class Fitting:
         self.compact()
 
     @property
-    def bundle(self) -> Bundle:
+    def bundle(self) -> PathBundle:
         """The present paths."""
         return self.bundles[self.c]
 
@@ -65,7 +65,7 @@ class Fitting:
         new_index = np.full(len(self.columns), n_columns, indices.dtype)
         new_index[present] = np.arange(n_columns)
         if n_entries == len(data):
-            self.matrix = (data, frozen(new_index[indices]), indptr)
+            self.matrix = (data, readonly_view(new_index[indices]), indptr)
         else:
             buffers = self.buffers
             if buffers is None:
@@ -76,7 +76,7 @@ class Fitting:
                 data, indices, indptr, new_index, indices.dtype.type(n_columns), *buffers
             )
             self.buffers = (buffers[0][:n_entries], buffers[1][:n_entries], buffers[2])
-            self.matrix = tuple(frozen(buffer) for buffer in self.buffers)
+            self.matrix = tuple(readonly_view(buffer) for buffer in self.buffers)
         self.columns = self.columns[present]
         self.bundles[self.c] = bundle.with_columns(self.columns)
         self.bundle.stage.purged_entries = 0.0
@@ -118,7 +118,7 @@ class Fitting:
         return requested if parallel != is_trial else 1
 
 
-def max_stage_entries(indptr: np.ndarray, plan: RunPlan, bundle: Bundle) -> int:
+def max_stage_entries(indptr: np.ndarray, plan: RunPlan, bundle: PathBundle) -> int:
     """Return the largest number of entries that the rows of a stage can have.
 
     The present stage may have been started under another plan.

@@ -22,15 +22,15 @@ from tamis.methods.stabilized_sgd.loop_stage import (
 )
 from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.numerics.numba import (
-    claim,
     compiled,
+    compiled_helper,
     compiled_parallel,
-    copied,
-    helper,
+    fetch_and_add,
     prange,
     prefetch,
+    source_inlined,
 )
-from tamis.numerics.random import shuffled
+from tamis.numerics.random import permuted_index
 from tamis.terms.methods import gradient, value
 
 TWO, EIGHT, ELEVEN, SIXTEEN = np.uint64(2), np.uint64(8), np.uint64(11), np.uint64(16)
@@ -40,13 +40,13 @@ INTERCEPT_STEP_RATIO = 0.0625
 
 
 # --------------------------------------------------------------------------- random numbers
-@copied
+@source_inlined
 def shuffle_key(seed, path, rows_before):
     """Return the key of a path's shuffle in a pass; never 0."""
     return mix64(mix64(seed + path * GOLDEN) + rows_before * GOLDEN) | ONE
 
 
-@copied
+@source_inlined
 def poisson(seed, path, row):
     """Return a Poisson(1) number for a path and a row of the stream."""
     u = float(mix64(mix64(seed + path * GOLDEN) ^ mix64(row + GOLDEN)) >> ELEVEN) * 2.0**-53
@@ -60,7 +60,7 @@ def poisson(seed, path, row):
 
 
 # --------------------------------------------------------------------------- one path
-@copied
+@source_inlined
 def truncate_burst(m, n_pooled, n_truncated, gravity, arrays, shard_entries):
     """Truncate the features of a burst in proportion to their row counts, and store their
     displacements; a displacement gets a minus sign if the weight became 0.
@@ -81,7 +81,7 @@ def truncate_burst(m, n_pooled, n_truncated, gravity, arrays, shard_entries):
         shard_entries[m, shard, 0], shard_entries[m, shard, n_listed] = n_listed, e
 
 
-@copied
+@source_inlined
 def prefetch_row(i, data, indices, indptr):
     """Prefetch a row ahead of its turn: the hardware cannot predict the random row order."""
     for k in range(indptr[i], indptr[i + ONE], SIXTEEN):
@@ -90,13 +90,13 @@ def prefetch_row(i, data, indices, indptr):
         prefetch(data, k + EIGHT)
 
 
-@copied
+@source_inlined
 def row_at(position, n, key, permuted):
     """Return the row that a path takes at a position of its order."""
-    return shuffled(position, n, key) if permuted else position
+    return permuted_index(position, n, key) if permuted else position
 
 
-@helper
+@compiled_helper
 def run_path(m, span, rows, arrays, shard_entries, stage_array, loss, plan, order):
     """Take path m over the rows `span`, which end at the latest with the stage."""
     data, indices, indptr, targets, weights, norms = rows
@@ -175,7 +175,7 @@ def run_path(m, span, rows, arrays, shard_entries, stage_array, loss, plan, orde
 
 
 # --------------------------------------------------------------------------- all paths
-@copied
+@source_inlined
 def end_span(span, rows, shared, stage_array):
     """Update the state that all paths share after a span, and return whether the stage ends."""
     stage, n_rows = stage_array[0], float(span[1] - span[0])
@@ -230,12 +230,12 @@ def run_paths_in_parallel(
         for g in prange(n_shards):
             for offset in range(n_shards):  # after its shard, a thread helps with the others
                 helped_shard = (np.uint64(g) + offset) % n_shards
-                m = claim(counts.next_path, helped_shard * EIGHT)
+                m = fetch_and_add(counts.next_path, helped_shard * EIGHT)
                 while m < (helped_shard + ONE) * n_paths // n_shards:
                     run_path(
                         m, span, rows, arrays, counts.shard_entries, stage_array, loss, plan, order
                     )
-                    m = claim(counts.next_path, helped_shard * EIGHT)
+                    m = fetch_and_add(counts.next_path, helped_shard * EIGHT)
         position = span[1]
         if end_span(span, rows, shared, stage_array):
             if stage_array[0].number >= plan.burn_in_stages:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, copied
+from tamis.numerics.numba import compiled, source_inlined
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 # Bins of displacements by exponent and first five binary digits, from 2^-96 to 2^32; the outermost
@@ -49,7 +49,7 @@ def compact_columns(data, indices, indptr, new_index, n_columns, out_data, out_i
 
 
 # --------------------------------------------------------------------------- order statistics
-@copied
+@source_inlined
 def displacement_bin(bits):
     """Return the bin of a displacement from its bits, without the sign.
 
@@ -62,7 +62,7 @@ def displacement_bin(bits):
     return np.uint64(bin_number) if magnitude else ZERO
 
 
-@copied
+@source_inlined
 def bin_of_rank(rank, bins):
     """Return the bin, over all shards, that has the displacement of that rank (from 1), and the
     number of displacements in lower bins.
@@ -79,7 +79,7 @@ def bin_of_rank(rank, bins):
     return rank_bin, n_below
 
 
-@copied
+@source_inlined
 def quickselect(values, n_values, k):
     """Return the k-th smallest of the first values, from 0, and reorder them (Hoare's
     quickselect).
@@ -107,7 +107,7 @@ def quickselect(values, n_values, k):
 
 
 # --------------------------------------------------------------------------- weights and scores
-@copied
+@source_inlined
 def truncated_weight(state, burst_counts, m, j, gravity):
     """Return a path's weight as if the present burst ended now."""
     n_rows = burst_counts[m, j]
@@ -117,7 +117,7 @@ def truncated_weight(state, burst_counts, m, j, gravity):
     return state[m, j] - min(max(state[m, j], -limit), limit)
 
 
-@copied
+@source_inlined
 def mean_weight(state, burst_counts, j, gravity):
     """Return the mean of these weights over the paths, in their order."""
     total = 0.0

@@ -15,7 +15,7 @@ from tamis.methods.stabilized_sgd.loop_stage import (
     record_stage,
     set_burst_length,
 )
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 
 @compiled
@@ -48,7 +48,7 @@ def run_partition_stage(
             count_pool(m, arrays, votes)
 
 
-@helper
+@compiled_helper
 def displacement_quantile(fraction, arrays, buffer):
     """Return the quantile of the displacements of all paths at a fraction."""
     n_values = np.int64(0)
@@ -60,7 +60,7 @@ def displacement_quantile(fraction, arrays, buffer):
     return quickselect(buffer, n_values, rank - 1) if rank > 0 else 0.0
 
 
-@helper
+@compiled_helper
 def count_pool(m, arrays, votes):
     """Add the pool of a path to the votes, and empty it."""
     path = arrays.path_states[m]

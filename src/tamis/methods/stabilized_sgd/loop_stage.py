@@ -14,7 +14,7 @@ from tamis.methods.stabilized_sgd.loop_columns import (
     displacement_bin,
     quickselect,
 )
-from tamis.numerics.numba import copied, helper
+from tamis.numerics.numba import compiled_helper, source_inlined
 
 ZERO, ONE, HALF, SIXTEEN = np.uint64(0), np.uint64(1), np.uint64(32), np.uint64(16)
 LOW_WORD, LOW_HALF, SIGN = np.uint64(0xFFFFFFFF), np.uint64(0xFFFF), np.uint64(63)
@@ -130,7 +130,7 @@ class RunPlan(NamedTuple):
     max_purged_fraction: float  # of stored entries, above which the columns are compacted
 
 
-@copied
+@source_inlined
 def add_new_features(span, rows, status, stage_array):
     """Mark the new features of a stream's rows as present."""
     stage, indices, indptr = stage_array[0], rows.indices, rows.indptr
@@ -141,7 +141,7 @@ def add_new_features(span, rows, status, stage_array):
             stage.n_seen += 1.0
 
 
-@copied
+@source_inlined
 def purge_feature(j, arrays, shared, purged):
     """Purge a feature from every path, for good."""
     weights, burst_counts = arrays.weights, arrays.burst_counts
@@ -157,10 +157,10 @@ def shard_index(j, n_shards):
     return (((j >> BLOCK_SHIFT) * HASH_MULTIPLIER & LOW_HALF) * n_shards) >> SIXTEEN
 
 
-shard_of = copied(shard_index)
+shard_of = source_inlined(shard_index)
 
 
-@helper
+@compiled_helper
 def process_shard(shard, arrays, shared, counts, stage_array, plan):
     """Count the votes of a shard, purge its unstable features, and count the displacements of the
     others.
@@ -172,7 +172,7 @@ def process_shard(shard, arrays, shared, counts, stage_array, plan):
         count_displacements(shard, arrays, shared, counts)
 
 
-@copied
+@source_inlined
 def count_votes(shard, arrays, counts):
     """Add up the votes of all paths: each entry is a burst that met the feature, each one without a
     minus sign a burst that the feature survived.
@@ -192,7 +192,7 @@ def count_votes(shard, arrays, counts):
     voted_columns[shard, 0] = n_listed
 
 
-@copied
+@source_inlined
 def purge_unstable(shard, arrays, shared, counts, plan):
     """Purge the features that survived too few of their bursts."""
     vote_counts, votes = shared.vote_counts, counts.votes
@@ -212,19 +212,19 @@ def purge_unstable(shard, arrays, shared, counts, plan):
     counts.voted_columns[shard, 0] = 0
 
 
-@copied
+@source_inlined
 def shard_begin(shard, counts):
     """Return the position in `near_gravity` where a shard begins."""
     return shard * (np.uint64(counts.near_gravity.shape[0]) // np.uint64(counts.bins.shape[0]))
 
 
-@copied
+@source_inlined
 def is_near_bin(bin_number, gravity_bin):
     """Return whether a bin is the gravity bin or adjacent to it, and not the bin of zeros."""
     return (abs(np.int64(bin_number) - gravity_bin) <= 1) & (bin_number > ZERO)
 
 
-@copied
+@source_inlined
 def count_displacements(shard, arrays, shared, counts):
     """Count the displacements of the present features of a shard by bin, and store those near the
     last gravity, among which the next one probably lies.
@@ -244,7 +244,7 @@ def count_displacements(shard, arrays, shared, counts):
     counts.n_near_gravity[shard, 0] = position - start
 
 
-@copied
+@source_inlined
 def annealed_rejection(plan, purged_fraction):
     """Return the rejection rate after a fraction of the features is purged (the paper's phi)."""
     if plan.annealing >= 0.0:
@@ -259,7 +259,7 @@ def annealed_rejection(plan, purged_fraction):
     )
 
 
-@copied
+@source_inlined
 def set_burst_length(stage_array, plan):
     """Set the length of the next bursts: it grows as fewer features remain."""
     stage, burst = stage_array[0], plan.burst
@@ -270,7 +270,7 @@ def set_burst_length(stage_array, plan):
     stage.burst, stage.length = burst, burst * plan.bursts_per_stage
 
 
-@copied
+@source_inlined
 def record_stage(history, arrays, stage_array):
     """Write the stage to the history. When the history is full, drop every second record and write
     only every second stage from then on.
@@ -300,7 +300,7 @@ def record_stage(history, arrays, stage_array):
     stage.n_records = position + 1.0
 
 
-@copied
+@source_inlined
 def displacement_of_rank(rank, arrays, shared, counts):
     """Return the counted displacement of that rank, from 1, without sorting."""
     rank_bin, n_below = bin_of_rank(rank, counts.bins)
@@ -328,7 +328,7 @@ def displacement_of_rank(rank, arrays, shared, counts):
     return quickselect(candidates, np.int64(n_values), rank - n_below - 1)
 
 
-@helper
+@compiled_helper
 def end_stage(arrays, shared, counts, stage_array, history, plan):
     """Finish a stage after all shards are processed: add up what was purged, write the history, set
     rejection, gravity and burst length of the next stage, and empty the pools.

@@ -36,8 +36,8 @@ from tamis.methods.stabilized_sgd.loop_stage import (
     RowArrays,
     RunPlan,
 )
-from tamis.methods.stabilized_sgd.paths import NO_COUNTS, Bundle, StabilizedEngine
-from tamis.numerics.csr import Csr, frozen
+from tamis.methods.stabilized_sgd.paths import NO_COUNTS, PathBundle, StabilizedState
+from tamis.numerics.csr import Csr, readonly_view
 
 SEGMENT_ROWS = 100  # rows of a segment, where the caller sets no number of stages
 WORKER_SEED_STEP = 0x9E3779B97F4A7C15  # difference between the seeds of two workers
@@ -58,7 +58,7 @@ class PathWorker:
     the number of rows learned so far.
     """
 
-    bundles: list[Bundle]
+    bundles: list[PathBundle]
     seed: int
     segment_votes: "list[SegmentVotes]"
     rows: int = 0
@@ -77,7 +77,7 @@ class Voting(NamedTuple):
     paths: int
 
     def advance(
-        self, worker: PathWorker, shared: list[Bundle], data: PartitionRows, stage: int
+        self, worker: PathWorker, shared: list[PathBundle], data: PartitionRows, stage: int
     ) -> PathWorker:
         """Return a worker after a segment of a visit; `shared` is what all paths share."""
         rows, targets, weights, norms = data
@@ -106,7 +106,7 @@ class Voting(NamedTuple):
         """Return the sums of the votes of two branches."""
         return [first.plus(second) for first, second in zip(left, right, strict=True)]
 
-    def decide(self, shared: list[Bundle], votes: "list[SegmentVotes]") -> list[Bundle]:
+    def decide(self, shared: list[PathBundle], votes: "list[SegmentVotes]") -> list[PathBundle]:
         """Return what all paths share after the votes."""
         return [
             apply_votes(output_shared, output_votes, self.paths, self.plan)
@@ -114,7 +114,7 @@ class Voting(NamedTuple):
         ]
 
 
-def fit_partitions(model, partitions, sweeps: int, stages: int | None) -> StabilizedEngine:
+def fit_partitions(model, partitions, sweeps: int, stages: int | None) -> StabilizedState:
     """Return the engine of a model after some sweeps over partitions, each visit in `stages`
     segments.
     """
@@ -122,15 +122,15 @@ def fit_partitions(model, partitions, sweeps: int, stages: int | None) -> Stabil
     outputs, width = counts.targets.outputs, len(counts.columns)
     stages = stages or -(-max(partitions.rows) // SEGMENT_ROWS)
     plan = model._plan(0, resampled=not model.shuffle)
-    burn_in = round(model._setting().burn_in * len(partitions) * stages)
+    burn_in = round(model._tuned_setting().burn_in * len(partitions) * stages)
     burn_in = max(1, burn_in) if plan.gravity < 0.0 else burn_in
     plan = plan._replace(burn_in_stages=float(burn_in))
     voting = Voting(model._loss(), plan, model.shuffle, stages, paths)
-    engine = StabilizedEngine(paths, width, outputs, model._seed())
+    engine = StabilizedState(paths, width, outputs, model._seed())
     worker_paths = np.array_split(np.arange(paths), min(paths, len(partitions)))
     workers = [
         PathWorker(
-            [Bundle(len(path_numbers), width) for _ in range(outputs)],
+            [PathBundle(len(path_numbers), width) for _ in range(outputs)],
             (engine.seed + w * WORKER_SEED_STEP) % 2**64,
             [],
         )
@@ -163,8 +163,8 @@ def prepare(data: Any, outputs: int) -> PartitionRows:
         targets = [np.where(columns[:, 0] == c, 1.0, -1.0) for c in range(outputs)]
     else:
         targets = [np.ascontiguousarray(columns[:, c]) for c in range(outputs)]
-    targets = [frozen(output_targets) for output_targets in targets]
-    return PartitionRows(rows, targets, weights, frozen(norms))
+    targets = [readonly_view(output_targets) for output_targets in targets]
+    return PartitionRows(rows, targets, weights, readonly_view(norms))
 
 
 # --------------------------------------------------------------------------- one output
@@ -192,25 +192,25 @@ class SegmentVotes(NamedTuple):
         )
 
 
-def initial_shared(counts: np.ndarray, plan: RunPlan) -> Bundle:
+def initial_shared(counts: np.ndarray, plan: RunPlan) -> PathBundle:
     """Return what the paths share at the start: a bundle without paths, of the columns that have
     entries.
     """
-    shared = Bundle(0, len(counts))
+    shared = PathBundle(0, len(counts))
     shared.status[counts > 0] = loop.PRESENT
     shared.start(plan)
     shared.stage.n_present = shared.stage.n_seen = float(np.count_nonzero(counts))
     return shared.with_columns(_present_columns(shared))
 
 
-def _present_columns(shared: Bundle) -> np.ndarray:
+def _present_columns(shared: PathBundle) -> np.ndarray:
     return np.flatnonzero(shared.status == loop.PRESENT).astype(np.uint32)
 
 
 def run_segment(
-    bundle: Bundle, shared: Bundle, rows: Csr, row_data: tuple, span: tuple, loss, plan: RunPlan,
-    order,
-) -> tuple[Bundle, SegmentVotes]:  # fmt: skip
+    bundle: PathBundle, shared: PathBundle, rows: Csr, row_data: tuple, span: tuple, loss, plan:
+    RunPlan, order,
+) -> tuple[PathBundle, SegmentVotes]:  # fmt: skip
     """Return some paths after a span of rows, each in its own order, and their votes; `row_data`
     are targets, weights and norms.
     """
@@ -254,14 +254,18 @@ def select_columns(rows: Csr, columns: np.ndarray, length: int) -> tuple[tuple, 
             *rows[:3], new_index, rows.indices.dtype.type(len(columns)), data, indices, indptr
         )
     )
-    entries = (frozen(data[:n_entries]), frozen(indices[:n_entries]), frozen(indptr))
+    entries = (
+        readonly_view(data[:n_entries]),
+        readonly_view(indices[:n_entries]),
+        readonly_view(indptr),
+    )
     lengths = np.diff(indptr).astype(np.int64)
     cut = max(len(lengths) - length, 0)
     capacity = int((np.partition(lengths, cut)[cut:] if cut else lengths).sum())
     return entries, capacity + 1  # the loop writes an entry before it checks whether it is new
 
 
-def apply_votes(shared: Bundle, votes: SegmentVotes, paths: int, plan: RunPlan) -> Bundle:
+def apply_votes(shared: PathBundle, votes: SegmentVotes, paths: int, plan: RunPlan) -> PathBundle:
     """Return what the paths share after a vote: the present columns, and the next stage."""
     shared = deepcopy(shared)
     stage: Any = shared.stage
@@ -282,7 +286,7 @@ def apply_votes(shared: Bundle, votes: SegmentVotes, paths: int, plan: RunPlan) 
     return shared.with_columns(_present_columns(shared))
 
 
-def _purge(shared: Bundle, votes: np.ndarray, plan: RunPlan) -> None:
+def _purge(shared: PathBundle, votes: np.ndarray, plan: RunPlan) -> None:
     """Purge the columns that survived too few bursts; too few votes are carried over."""
     vote_counts, has_votes = shared.ballots, votes[:, 0] > 0.0
     vote_counts[:, 2:] += votes
@@ -295,7 +299,7 @@ def _purge(shared: Bundle, votes: np.ndarray, plan: RunPlan) -> None:
     shared.stage.n_present -= float(np.count_nonzero(is_purged))
 
 
-def concatenate_paths(shared: Bundle, bundles: list[Bundle]) -> Bundle:
+def concatenate_paths(shared: PathBundle, bundles: list[PathBundle]) -> PathBundle:
     """Return one bundle with the paths of several, and what they share."""
     merged = copy(shared)
     bundles = [bundle.with_columns(shared.columns) for bundle in bundles]

@@ -16,8 +16,8 @@ from tamis.methods.stabilized_sgd.loop_stage import (
     SharedColumns,
 )
 from tamis.numerics.csr import Csr
-from tamis.numerics.numba import on_threads
-from tamis.system.schema import array, listing, number, part
+from tamis.numerics.numba import run_parallel
+from tamis.system.schema import array, list_of, nested_object, number
 
 MAX_RECORDS = 1024  # stages in the history
 INTEGER_FIELDS = [name for name in STAGE_STATE.names or () if name not in ("gravity", "rejection")]
@@ -25,7 +25,7 @@ NO_COUNTS = np.zeros(0, np.uint32)
 
 
 # --------------------------------------------------------------------------- one output
-class Bundle:
+class PathBundle:
     """The paths of one output, and what they share.
 
     `columns` are the columns of the arrays: all columns in a stream, those that are present in a
@@ -35,17 +35,17 @@ class Bundle:
 
     _contents: ClassVar[dict] = {
         "paths": array("f8", "paths", 8),
-        "status": array("u1", "columns", most=2),
+        "status": array("u1", "columns", maximum=2),
         "columns": array("u4", "width", below="columns", distinct=True),
         "state": array("f8", "paths", "width"),
         "meets": array("u2", "paths", "width"),
-        "ballots": array("f8", "width", 4, least=0.0),
+        "ballots": array("f8", "width", 4, minimum=0.0),
         "pool_at": array("u4", "paths", "pool", below="width"),
         "pool_value": array("f8", "paths", "pool"),
         "voted": array("u4", "voted", below="width", increasing=True),
         "votes": array("u8", "voted"),
         "history": array("f8", MAX_RECORDS, 7),
-        "course": array("f8", 12, least=0.0, most=2.0**53),
+        "course": array("f8", 12, minimum=0.0, maximum=2.0**53),
     }
 
     def __init__(self, n_paths: int, features: int):
@@ -62,7 +62,7 @@ class Bundle:
         self.history = np.zeros((MAX_RECORDS, 7))
         self.course = np.zeros(12)  # STAGE_STATE
 
-    def start(self, plan: RunPlan) -> "Bundle":
+    def start(self, plan: RunPlan) -> "PathBundle":
         """Begin the first stage, unless it has begun, and return the bundle."""
         stage = self.stage
         if not stage.record_stride:
@@ -106,7 +106,7 @@ class Bundle:
         """Number of entries for which each pool has space."""
         return self.pool_at.shape[1]
 
-    def with_columns(self, columns: np.ndarray) -> "Bundle":
+    def with_columns(self, columns: np.ndarray) -> "PathBundle":
         """Return the bundle with arrays of other columns: new columns are 0; columns left out must
         be 0.
         """
@@ -135,7 +135,7 @@ class Bundle:
         bundle.meets, bundle.ballots = burst_counts, vote_counts
         return bundle
 
-    def with_all_columns(self) -> "Bundle":
+    def with_all_columns(self) -> "PathBundle":
         """Return the bundle of a stream, with arrays of every column."""
         width, bundle = len(self.status), self
         if len(self.columns) < width:
@@ -161,7 +161,7 @@ class Bundle:
         status = self.status if not len(entry_counts) else self.status[self.columns]
         shared = SharedColumns(status, self.ballots, entry_counts)
         counts = self._stage_counts(capacity, threads)
-        position = on_threads(
+        position = run_parallel(
             run_paths_in_parallel, run_paths_serially, threads,
             rows, np.uint64(start), np.uint64(stop), arrays, shared, counts,
             self.course.view(STAGE_STATE), self.history, loss, plan, order,
@@ -289,16 +289,16 @@ def _list_by_shard(lists: np.ndarray, columns: np.ndarray, entries: np.ndarray) 
 
 
 # --------------------------------------------------------------------------- all outputs
-class StabilizedEngine:
+class StabilizedState:
     """State of a stabilized model: the paths of each output."""
 
     _contents: ClassVar[dict] = {
-        "seed": number(int, least=0, most=2**64 - 1),
-        "bundles": listing(part(Bundle, "columns", "paths"), "outputs"),
+        "seed": number(int, minimum=0, maximum=2**64 - 1),
+        "bundles": list_of(nested_object(PathBundle, "columns", "paths"), "outputs"),
     }
 
     def __init__(self, n_paths: int, features: int, outputs: int, seed: int):
-        self.seed, self.bundles = seed, [Bundle(n_paths, features) for _ in range(outputs)]
+        self.seed, self.bundles = seed, [PathBundle(n_paths, features) for _ in range(outputs)]
 
     @property
     def n_paths(self) -> int:

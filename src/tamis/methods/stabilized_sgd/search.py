@@ -8,15 +8,22 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 
-from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.classifier import ProbabilisticClassifier
 from tamis.base.estimators.regressor import Regressor
-from tamis.base.fast_checks import dense
-from tamis.base.parameters import ARRAY, NUMBER, TermLike, estimator, loss_parameter, parameter
+from tamis.base.fast_checks import to_dense
+from tamis.base.parameters import (
+    ARRAY_LIKE,
+    NON_NEGATIVE,
+    TermLike,
+    estimator,
+    loss_parameter,
+    parameter,
+)
 from tamis.base.scores import default_scoring, one_standard_error_of_folds, row_losses
 from tamis.base.splits import make_folds
-from tamis.base.validation import take_matrix, take_weights
+from tamis.base.validation import validate_matrix, validate_sample_weight
 from tamis.methods.stabilized_sgd.stream import Stabilized, StabilizedSetting
-from tamis.system.schema import count, early, number, one_of, plain, record
+from tamis.system.schema import count, number, one_of, plain_data, record, set_early
 
 # A logistic path becomes as sparse as a hinge path only with very long steps, with which squared
 # losses diverge.
@@ -57,10 +64,10 @@ class StabilizedSearch(Stabilized):
     Learning Research 18, 2017.
     """
 
-    eta_factors: Any = parameter(_ETA_FACTORS, [ARRAY], _ETA_FACTORS_SENTENCE)
-    burn_ins: Any = parameter((1.0, 2.0), [ARRAY], "Burn-ins to try.")
-    rejections: Any = parameter((0.7, 0.95), [ARRAY], "Rejections to try.")
-    purges: Any = parameter((0.5, 0.7, 0.9), [ARRAY], "Purges to try.")
+    eta_factors: Any = parameter(_ETA_FACTORS, [ARRAY_LIKE], _ETA_FACTORS_SENTENCE)
+    burn_ins: Any = parameter((1.0, 2.0), [ARRAY_LIKE], "Burn-ins to try.")
+    rejections: Any = parameter((0.7, 0.95), [ARRAY_LIKE], "Rejections to try.")
+    purges: Any = parameter((0.5, 0.7, 0.9), [ARRAY_LIKE], "Purges to try.")
     cv: Any = parameter(
         5,
         ["cv_object"],
@@ -69,16 +76,18 @@ class StabilizedSearch(Stabilized):
     )
     se: float = parameter(
         1.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         "Standard errors above the lowest held-out loss that a sparser setting may cost. 0 takes "
         "the best.",
     )
     _contents: ClassVar[dict] = {
-        "best_index_": early(count()),
-        "best_params_": early(
-            record(dict.fromkeys(_TUNED, one_of(number(float, least=0.0), number(int, least=0))))
+        "best_index_": set_early(count()),
+        "best_params_": set_early(
+            record(
+                dict.fromkeys(_TUNED, one_of(number(float, minimum=0.0), number(int, minimum=0)))
+            )
         ),
-        "cv_results_": early(plain()),
+        "cv_results_": set_early(plain_data()),
     }
     _attributes: ClassVar[str] = """\
         best_params_ : dict
@@ -90,16 +99,16 @@ class StabilizedSearch(Stabilized):
             ``mean_kept`` (number of features) and ``limit``, the highest loss allowed. The loss is
             the fraction of wrong predictions, or the squared error."""
 
-    def _setting(self) -> StabilizedSetting:
+    def _tuned_setting(self) -> StabilizedSetting:
         return StabilizedSetting(**self.best_params_)
 
     def _fit(self, X, y, sample_weight):
         """Validate, search, and fit all rows."""
         self._validate_params()
-        rows = take_matrix(self, X, reset=True)
-        weights = take_weights(sample_weight, rows.n_rows, some=True)
-        self._code(y, rows.n_rows)
-        self._search(rows.scipy(), np.asarray(dense(y)), weights if len(weights) else None)
+        rows = validate_matrix(self, X, reset=True)
+        weights = validate_sample_weight(sample_weight, rows.n_rows, require_positive=True)
+        self._encode_targets(y, rows.n_rows)
+        self._search(rows.to_scipy(), np.asarray(to_dense(y)), weights if len(weights) else None)
         return self._fit_all(X, y, sample_weight)
 
     def _fit_all(self, X, y, sample_weight):
@@ -158,7 +167,7 @@ def _evaluate_fold(candidate: StabilizedSearch, setting: dict, X, y, weights, tr
 
 
 @estimator(kw_only=True)
-class StabilizedSGDClassifierCV(LikelyClassifier, StabilizedSearch):
+class StabilizedSGDClassifierCV(ProbabilisticClassifier, StabilizedSearch):
     """Stabilized sparse online classifier that tunes itself by cross-validation.
 
     {family}
@@ -177,7 +186,7 @@ class StabilizedSGDClassifierCV(LikelyClassifier, StabilizedSearch):
     """
 
     loss: TermLike = loss_parameter("logistic")
-    eta_factors: Any = parameter(_CLASSIFIER_ETA_FACTORS, [ARRAY], _ETA_FACTORS_SENTENCE)
+    eta_factors: Any = parameter(_CLASSIFIER_ETA_FACTORS, [ARRAY_LIKE], _ETA_FACTORS_SENTENCE)
 
 
 @estimator(kw_only=True)

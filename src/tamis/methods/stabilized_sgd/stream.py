@@ -8,27 +8,27 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
-from tamis.base.estimators.stream import LinearStream
-from tamis.base.model_parts import loss_of
+from tamis.base.estimators.stream import OnlineLinearModel
+from tamis.base.model_terms import resolve_loss
 from tamis.base.parameters import (
     BOOL,
-    COUNT,
-    NUMBER,
-    RANDOM,
+    NON_NEGATIVE,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
     Seed,
     estimator,
-    one_of,
+    one_of_strings,
     parameter,
 )
 from tamis.base.validation import warn_user
 from tamis.methods.stabilized_sgd import loop_stage as loop
-from tamis.methods.stabilized_sgd.fit import Fitting, max_stage_entries
+from tamis.methods.stabilized_sgd.fit import OutputFit, max_stage_entries
 from tamis.methods.stabilized_sgd.loop_columns import measure_rows
-from tamis.methods.stabilized_sgd.paths import NO_COUNTS, Bundle, StabilizedEngine
-from tamis.numerics.csr import Csr, frozen
+from tamis.methods.stabilized_sgd.paths import NO_COUNTS, PathBundle, StabilizedState
+from tamis.numerics.csr import Csr, readonly_view
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
-from tamis.system.schema import part
+from tamis.system.schema import nested_object
 from tamis.system.threads import count_threads
 
 # Automatic steps for losses with a bounded gradient (hinge, logistic), in units of
@@ -60,15 +60,15 @@ class StabilizedModel(NamedTuple):
 
 
 @estimator(kw_only=True)
-class Stabilized(LinearStream):
+class Stabilized(OnlineLinearModel):
     """Base of the stabilized models and of those that tune themselves.
 
-    A subclass has `_setting`, which returns step size, burn-in, rejection and purge.
+    A subclass has `_tuned_setting`, which returns step size, burn-in, rejection and purge.
     """
 
     n_paths: int = parameter(
         16,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "Number of paths that vote together. In `fit` each has its own order of the rows; in a "
         "stream the rows keep their order, and each path counts each row a Poisson(1) number of "
         "times (a bootstrap of the stream), drawn from (seed, path, row number).",
@@ -78,7 +78,7 @@ class Stabilized(LinearStream):
         [Interval(Integral, 1, 3000, closed="both")],
         "Number of rows between two truncations of a path.",
     )
-    bursts_per_stage: int = parameter(5, [COUNT], "Number of bursts between two votes.")
+    bursts_per_stage: int = parameter(5, [POSITIVE_INTEGER], "Number of bursts between two votes.")
     annealing: float = parameter(
         0.0,
         [Real],
@@ -87,7 +87,7 @@ class Stabilized(LinearStream):
     )
     min_votes: int = parameter(
         1,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "Smallest number of votes for a purge: bursts that met the feature, over all paths. "
         "Fewer are carried over to the next stage.",
     )
@@ -100,17 +100,19 @@ class Stabilized(LinearStream):
     )
     gravity: float | str = parameter(
         "adaptive",
-        [NUMBER, one_of("adaptive")],
+        [NON_NEGATIVE, one_of_strings("adaptive")],
         "Shrinkage of a weight for each row of the burst that has the feature. A number is used "
         "as it is.",
     )
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to learn an intercept; it is never truncated."
     )
-    max_iter: int = parameter(20, [COUNT], "Largest number of passes of a path in `fit`.")
+    max_iter: int = parameter(
+        20, [POSITIVE_INTEGER], "Largest number of passes of a path in `fit`."
+    )
     tol: float | None = parameter(
         1e-3,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "`fit` ends when a pass after the burn-in purged nothing and changed the mean weights by "
         "at most `tol` times their norm. With steps of constant size this is rare: most fits use "
         "all passes, without a warning. None runs all passes.",
@@ -124,8 +126,12 @@ class Stabilized(LinearStream):
     n_jobs: int | None = parameter(
         None, [Integral, None], "Number of threads; the result does not depend on it."
     )
-    random_state: Seed = parameter(None, [RANDOM], "Seed of the orders and of the row weights.")
-    _contents: ClassVar[dict] = {"_engine": part(StabilizedEngine, "columns", "outputs")}
+    random_state: Seed = parameter(
+        None, [RANDOM_STATE], "Seed of the orders and of the row weights."
+    )
+    _contents: ClassVar[dict] = {
+        "_solver_state": nested_object(StabilizedState, "columns", "outputs")
+    }
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
             Weights, the mean of all paths, with the present burst truncated; zeros are exact. A
@@ -149,15 +155,15 @@ class Stabilized(LinearStream):
         resolved_params_ : dict
             Present step size, and gravity of each output."""
 
-    _ordered = True  # rounding errors would decide some votes
+    _needs_sorted_rows = True  # rounding errors would decide some votes
 
     # ------------------------------------------------------------------ parameters for the loop
-    def _setting(self) -> StabilizedSetting:
+    def _tuned_setting(self) -> StabilizedSetting:
         """Return the parameters that a search tunes."""
         raise NotImplementedError
 
     def _loss(self):
-        return loss_of(self)
+        return resolve_loss(self)
 
     def _threads(self) -> int:
         return count_threads(self.n_jobs)
@@ -168,7 +174,7 @@ class Stabilized(LinearStream):
 
     def _plan(self, pass_rows: int, resampled: bool) -> loop.RunPlan:
         """Return the parameters of the loop, for passes of `pass_rows` rows."""
-        setting, is_adaptive = self._setting(), isinstance(self.gravity, str)
+        setting, is_adaptive = self._tuned_setting(), isinstance(self.gravity, str)
         stage_rows = self.burst * self.bursts_per_stage
         burn_in_stages = round(setting.burn_in * pass_rows / stage_rows)
         if is_adaptive:
@@ -201,10 +207,12 @@ class Stabilized(LinearStream):
         return UNBOUNDED_GRADIENT_ETA * setting.eta_factor / scale
 
     # ------------------------------------------------------------------ training
-    def _begin(self, model, targets, n_features: int, is_fit: bool) -> StabilizedEngine:
-        return StabilizedEngine(self.n_paths, n_features, targets.outputs, self._seed())
+    def _new_state(self, model, targets, n_features: int, is_fit: bool) -> StabilizedState:
+        return StabilizedState(self.n_paths, n_features, targets.outputs, self._seed())
 
-    def _renew(self, engine, model, targets, n_features: int, is_fit: bool) -> StabilizedEngine:
+    def _updated_state(
+        self, engine, model, targets, n_features: int, is_fit: bool
+    ) -> StabilizedState:
         if engine.n_paths != self.n_paths:
             raise ValueError(
                 f"{type(self).__name__}: `n_paths` changed since the model was fitted; call fit "
@@ -214,13 +222,15 @@ class Stabilized(LinearStream):
 
     def _learn(self, model: StabilizedModel, rows: Csr, encoded: EncodedTargets, weights) -> None:
         rows, columns, weights = _positive_weight_rows(rows, encoded.columns, weights)
-        engine, (loss, plan), norms = self._engine, model, np.empty(rows.n_rows)
+        engine, (loss, plan), norms = self._solver_state, model, np.empty(rows.n_rows)
         measure_rows(*rows[:3], norms, NO_COUNTS)
         order = loop.RowOrder(np.uint64(engine.seed), np.uint64(0), False)
         had_features = any(bundle.stage.n_present for bundle in engine.bundles)
         for c in range(engine.outputs):
             bundle = engine.bundles[c] = engine.bundles[c].start(plan).with_all_columns()
-            row_arrays = loop.RowArrays(*rows[:3], self._target(columns, c), weights, frozen(norms))
+            row_arrays = loop.RowArrays(
+                *rows[:3], self._target(columns, c), weights, readonly_view(norms)
+            )
             capacity = max_stage_entries(rows.indptr, plan, bundle)
             threads = self._threads()
             bundle.run(row_arrays, NO_COUNTS, 0, rows.n_rows, capacity, loss, plan, order, threads)
@@ -228,29 +238,31 @@ class Stabilized(LinearStream):
         if had_features and not any(bundle.stage.n_present for bundle in engine.bundles):
             self._warn_empty()
 
-    def _run(self, rows: Csr, encoded: EncodedTargets, weights, passes) -> None:
+    def _run_passes(self, rows: Csr, encoded: EncodedTargets, weights, passes) -> None:
         """Run all passes, output by output, because each has its own features and matrix."""
         rows, columns, weights = _positive_weight_rows(rows, encoded.columns, weights)
-        engine, plan = self._engine, self._plan(rows.n_rows, resampled=not self.shuffle)
+        engine, plan = self._solver_state, self._plan(rows.n_rows, resampled=not self.shuffle)
         norms, counts = np.empty(rows.n_rows), np.zeros(rows.n_features, np.uint32)
         measure_rows(*rows[:3], norms, counts)
-        row_data = (weights, frozen(norms), counts, plan)
+        row_data = (weights, readonly_view(norms), counts, plan)
         show_progress = self.verbose if self.verbose == "auto" else bool(self.verbose)
         total = rows.n_rows * self.max_iter * engine.outputs
         self.n_iter_ = 0
         with Progress(type(self).__name__, total, show_progress) as progress:
             for c in range(engine.outputs):
-                fitting = Fitting(engine.bundles, c, rows, self._target(columns, c), *row_data)
+                fitting = OutputFit(engine.bundles, c, rows, self._target(columns, c), *row_data)
                 # Callbacks run for the last output alone: before it the model is incomplete.
-                self._run_passes(fitting, passes if c == engine.outputs - 1 else None, progress)
+                self._run_output_passes(
+                    fitting, passes if c == engine.outputs - 1 else None, progress
+                )
                 fitting.end()
         passes.end()
         if not engine.count():
             self._warn_empty()
 
-    def _run_passes(self, fitting: Fitting, passes, progress) -> None:
+    def _run_output_passes(self, fitting: OutputFit, passes, progress) -> None:
         """Run all passes of one output."""
-        loss, threads, seed = self._loss(), self._threads(), np.uint64(self._engine.seed)
+        loss, threads, seed = self._loss(), self._threads(), np.uint64(self._solver_state.seed)
         for pass_number in range(1, self.max_iter + 1):
             if passes is not None:
                 passes.begin()
@@ -267,14 +279,14 @@ class Stabilized(LinearStream):
                 and n_present == bundle.stage.n_present
                 and self._is_small_change(weights_before, bundle.mean_weights())
             )
-            if (passes is not None and passes.stopped()) or has_converged:
+            if (passes is not None and passes.end_pass()) or has_converged:
                 break
 
     def _target(self, columns: np.ndarray, c: int) -> np.ndarray:
         """Return the targets of one output: one class against the rest, or a column."""
-        if columns.shape[1] < self._engine.outputs:
-            return frozen(np.where(columns[:, 0] == c, 1.0, -1.0))
-        return frozen(np.ascontiguousarray(columns[:, c]))
+        if columns.shape[1] < self._solver_state.outputs:
+            return readonly_view(np.where(columns[:, 0] == c, 1.0, -1.0))
+        return readonly_view(np.ascontiguousarray(columns[:, c]))
 
     def _is_small_change(self, before, after) -> bool:
         """Return whether a pass changed the mean weights by at most `tol` times their norm."""
@@ -284,7 +296,7 @@ class Stabilized(LinearStream):
             and np.linalg.norm(after - before) <= self.tol * np.linalg.norm(before)
         )
 
-    def _check_finite(self, bundle: Bundle) -> None:
+    def _check_finite(self, bundle: PathBundle) -> None:
         if not (np.isfinite(bundle.paths).all() and np.isfinite(bundle.history).all()):
             self._diverged()
 
@@ -301,20 +313,20 @@ class Stabilized(LinearStream):
         """Fraction of bursts since the burn-in, over all paths, that each weight survived; shaped
         like `coef_`.
         """
-        bundles = self._fitted("selection_probability_").bundles
+        bundles = self._fitted_state("selection_probability_").bundles
         probabilities = [bundle.selection_probabilities() for bundle in bundles]
-        return self._targets.shaped(np.array(probabilities))
+        return self._targets.shape_coef(np.array(probabilities))
 
     @property
     def paths_(self):
         """Weights of each path, (n_paths, n_outputs, n_features), computed on each access."""
-        bundles = self._fitted("paths_").bundles
+        bundles = self._fitted_state("paths_").bundles
         return np.stack([bundle.path_weights() for bundle in bundles], axis=1)
 
     @property
     def history_(self):
         """Record of the stages; of a long run every second, fourth, ... stage."""
-        bundles = self._fitted("history_").bundles
+        bundles = self._fitted_state("history_").bundles
         return [
             {"output": c, **entry}
             for c, bundle in enumerate(bundles)
@@ -324,12 +336,12 @@ class Stabilized(LinearStream):
     @property
     def n_stages_(self):
         """Number of finished stages."""
-        return max(int(bundle.stage.number) for bundle in self._fitted("n_stages_").bundles)
+        return max(int(bundle.stage.number) for bundle in self._fitted_state("n_stages_").bundles)
 
     @property
     def resolved_params_(self):
         """Present values of the automatic constants: the step size, and each output's gravity."""
-        bundles, setting = self._fitted("resolved_params_").bundles, self._setting()
+        bundles, setting = self._fitted_state("resolved_params_").bundles, self._tuned_setting()
         mean_norm, eta = bundles[0].mean_norm, self._eta(setting)
         if setting.eta is None:
             eta /= mean_norm**2 if mean_norm else 1.0
@@ -341,4 +353,8 @@ def _positive_weight_rows(rows: Csr, columns, weights):
     if not len(weights) or (weights > 0.0).all():
         return rows, columns, weights
     indices = np.flatnonzero(weights > 0.0)
-    return rows.picked(indices), frozen(columns[indices]), frozen(weights[indices])
+    return (
+        rows.select_rows(indices),
+        readonly_view(columns[indices]),
+        readonly_view(weights[indices]),
+    )

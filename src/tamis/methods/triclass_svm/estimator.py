@@ -14,10 +14,17 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.calibrated import CalibratedClassifier
-from tamis.base.estimators.explaining import Weights
-from tamis.base.parameters import ABOVE, COUNT, NUMBER, estimator, one_of, parameter
+from tamis.base.estimators.explaining import SparseWeights
+from tamis.base.parameters import (
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    estimator,
+    one_of_strings,
+    parameter,
+)
 from tamis.base.splits import calibration_scores
-from tamis.base.validation import take_blocks, warn_user
+from tamis.base.validation import validate_array, warn_user
 from tamis.methods.triclass_svm.labels import FewLabels
 from tamis.methods.triclass_svm.problems import BinaryProblem
 from tamis.methods.triclass_svm.solver import (
@@ -26,14 +33,14 @@ from tamis.methods.triclass_svm.solver import (
     SparseRows,
     majorise_minimise,
 )
-from tamis.numerics.csr import Csr, trusted
+from tamis.numerics.csr import Csr, csr_from_scipy
 from tamis.solvers.calibration import fit_sigmoid
-from tamis.solvers.kernels import KERNELS, kernel_matrix
-from tamis.system.schema import array, by, count, figure, indices, number, records, rows
+from tamis.solvers.kernels import KERNEL_NAMES, kernel_matrix
+from tamis.system.schema import array, count, indices, number, records, rows, selected_by, statistic
 from tamis.system.schema import one_of as any_of
 
 MAX_KERNEL_ROWS = 3000  # of a linear kernel matrix; beyond it the solver sweeps the rows
-SUPPORT_INDICES = array("i8", "kept", least=0, increasing=True)
+SUPPORT_INDICES = array("i8", "kept", minimum=0, increasing=True)
 SUPPORT_VECTORS = any_of(
     array(("f8", "f4"), "kept", "columns", order=None), rows("kept", "columns", dtypes=("f8", "f4"))
 )
@@ -51,7 +58,7 @@ class KernelMachines(CalibratedClassifier):
 
     kernel: str | Callable = parameter(
         "linear",
-        [one_of(*KERNELS), callable],
+        [one_of_strings(*KERNEL_NAMES), callable],
         '"linear", "rbf", "poly", "sigmoid", "cosine", "precomputed" (X is the matrix of rows by '
         "rows; in predictions, of rows by the rows of `fit`), or a function of two arrays of rows "
         "that returns such a matrix.",
@@ -59,11 +66,11 @@ class KernelMachines(CalibratedClassifier):
     )
     gamma: str | float = parameter(
         "scale",
-        [one_of("scale", "auto"), ABOVE],
+        [one_of_strings("scale", "auto"), POSITIVE],
         'Width of "rbf", "poly" and "sigmoid", as in :class:`sklearn.svm.SVC`; "scale" counts all '
         "rows, each by its weight.",
     )
-    degree: float = parameter(3, [NUMBER], 'Degree of "poly".')
+    degree: float = parameter(3, [NON_NEGATIVE], 'Degree of "poly".')
     coef0: float = parameter(
         0.0,
         [Interval(Real, None, None, closed="neither")],
@@ -71,38 +78,42 @@ class KernelMachines(CalibratedClassifier):
     )
     multi_class: str = parameter(
         "ovo",
-        [one_of("ovo", "ovr")],
+        [one_of_strings("ovo", "ovr")],
         'With several classes, "ovo" fits one machine for each pair of classes, "ovr" one for each '
         'class. In "ovo", rows of all other classes count as irrelevant in the modes "3c" and '
         '"usvm".',
     )
     solver: str = parameter(
         "auto",
-        [one_of("auto", "smo", "coordinate")],
+        [one_of_strings("auto", "smo", "coordinate")],
         '"smo" uses the kernel matrix; "coordinate" sweeps the rows of a linear kernel, dense or '
         'sparse, without that matrix. "auto" is "coordinate" for a linear kernel and more than '
         '3,000 rows, else "smo".',
     )
     tol: float = parameter(
         1e-3,
-        [ABOVE],
+        [POSITIVE],
         "Largest violation of the optimality conditions of a convex problem, in units of the "
         "score.",
     )
-    max_iter: int = parameter(50, [COUNT], "Maximum of convex problems to solve from a start.")
+    max_iter: int = parameter(
+        50, [POSITIVE_INTEGER], "Maximum of convex problems to solve from a start."
+    )
     _contents: ClassVar[dict] = {
         "_width": number(float, above=0.0),
         "intercept_": array("f8", "machines"),
-        "coef_": by("kernel", {"linear": array("f8", "machines", "columns")}),
-        "_columns": by(
+        "coef_": selected_by("kernel", {"linear": array("f8", "machines", "columns")}),
+        "_columns": selected_by(
             "kernel",
             {"linear": None, "precomputed": indices("kept", below="columns", increasing=True)},
             SUPPORT_INDICES,
         ),
-        "dual_coef_": by("kernel", {"linear": None}, array("f8", "machines", "kept")),
-        "support_vectors_": by("kernel", {"linear": None, "precomputed": None}, SUPPORT_VECTORS),
-        "objective_": figure(),
-        "gap_": figure(),
+        "dual_coef_": selected_by("kernel", {"linear": None}, array("f8", "machines", "kept")),
+        "support_vectors_": selected_by(
+            "kernel", {"linear": None, "precomputed": None}, SUPPORT_VECTORS
+        ),
+        "objective_": statistic(),
+        "gap_": statistic(),
         "history_": records(),
         "n_iter_": count(),
     }
@@ -137,9 +148,9 @@ class KernelMachines(CalibratedClassifier):
     # ------------------------------------------------------------------ rows
     def _validate_rows(self, X, *, reset: bool):
         """Return X as a validated NumPy array or SciPy matrix."""
-        rows = take_blocks(self, X, reset=reset)
+        rows = validate_array(self, X, reset=reset)
         sparse = isinstance(rows, Csr)
-        rows = rows.scipy() if isinstance(rows, Csr) else rows
+        rows = rows.to_scipy() if isinstance(rows, Csr) else rows
         if reset and self.kernel == "precomputed" and (sparse or rows.shape[0] != rows.shape[1]):
             raise ValueError(
                 "kernel='precomputed' needs X to be a square, dense matrix of rows by rows, but "
@@ -151,7 +162,7 @@ class KernelMachines(CalibratedClassifier):
         """Return the rows in the form of the solver."""
         large = self.kernel == "linear" and rows.shape[0] > MAX_KERNEL_ROWS
         if self.solver == "coordinate" or (self.solver == "auto" and large):
-            return SparseRows(trusted(sp.csr_array(rows)))
+            return SparseRows(csr_from_scipy(sp.csr_array(rows)))
         return KernelMatrixRows(self._kernel(rows, rows, width))
 
     def _kernel(self, X, Y, width: float) -> np.ndarray:
@@ -274,7 +285,7 @@ class KernelMachines(CalibratedClassifier):
             return _ovr_decision_function(machine_scores > 0.0, machine_scores, n_classes)
         return machine_scores
 
-    def _kept_weights(self) -> Weights:
+    def _sparse_weights(self) -> SparseWeights:
         """Return the nonzero weights of the columns, for a linear kernel."""
         n_classes = len(self._targets.classes)
         if self.kernel != "linear" or (n_classes > 2 and self.multi_class == "ovo"):
@@ -284,7 +295,7 @@ class KernelMachines(CalibratedClassifier):
                 "multi_class='ovr' for several classes."
             )
         columns = np.flatnonzero(self.coef_.any(axis=0))
-        return Weights(columns, self.coef_[:, columns].T.copy(), self.intercept_)
+        return SparseWeights(columns, self.coef_[:, columns].T.copy(), self.intercept_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

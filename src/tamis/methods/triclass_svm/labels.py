@@ -5,7 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
-from tamis.base.fast_checks import along_one, check_classes, check_length, refuse_none
+from tamis.base.fast_checks import (
+    check_classes,
+    check_n_targets,
+    flatten_targets,
+    refuse_missing_targets,
+)
 from tamis.base.targets import ClassTargets
 
 IRRELEVANT, UNLABELLED = -1, -2
@@ -42,9 +47,9 @@ def parse_labels(model_name: str, y, has_weight, unlabeled, irrelevant_label) ->
     with weight define classes.
     """
     n_rows = len(has_weight)
-    refuse_none(y, model_name)
-    y = along_one(np.asarray(y) if isinstance(y, list | tuple) else y)
-    check_length(y, n_rows)
+    refuse_missing_targets(y, model_name)
+    y = flatten_targets(np.asarray(y) if isinstance(y, list | tuple) else y)
+    check_n_targets(y, n_rows)
     is_unlabelled, is_irrelevant = has_label(y, unlabeled), np.zeros(n_rows, dtype=bool)
     if irrelevant_label is not None:
         is_irrelevant = has_label(y, irrelevant_label)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.methods.triclass_svm.loop import DualEntries, KernelShift, sweep_entries
 from tamis.numerics.csr import Csr
-from tamis.solvers.svm_dual.dual import feasible
+from tamis.solvers.svm_dual.dual import make_feasible
 
 SWEEPS_PER_CENTRE = 10  # sweeps between two moves of the intercept's centre
 MIN_SQUARED_NORM = 1e-12  # of a row, to divide by
@@ -48,7 +48,7 @@ def solve_linear_svm(
     counts sweeps over the entries.
     """
     signs, linear, caps, entry_rows = entries
-    rows = matrix.scipy()
+    rows = matrix.to_scipy()
     free = centre is None
     products = np.zeros(matrix.n_rows) if free else np.asarray(rows @ centre, dtype=np.float64)
     squared_norms = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
@@ -56,7 +56,7 @@ def solve_linear_svm(
     norms = np.maximum(squared_norms + constant - 2.0 * products, MIN_SQUARED_NORM)
     alpha, bias = np.zeros(len(signs)), 0.0
     if start is not None:
-        alpha = feasible(start, signs, caps) if free else np.clip(start, 0.0, caps)
+        alpha = make_feasible(start, signs, caps) if free else np.clip(start, 0.0, caps)
     coef, signed_sum = _column_weights(rows, alpha, signs, entry_rows), float(signs @ alpha)
     if not free:
         bias = level - float(coef @ centre) + signed_sum * constant
@@ -80,7 +80,7 @@ def solve_linear_svm(
     if not free:
         coef = coef - float(signs @ alpha) * centre
         bias = level - float(coef @ centre)
-    dual_alpha = feasible(alpha, signs, caps) if free else alpha
+    dual_alpha = make_feasible(alpha, signs, caps) if free else alpha
     dual_coef = _column_weights(rows, dual_alpha, signs, entry_rows) - (
         0.0 if free else float(signs @ dual_alpha) * centre
     )

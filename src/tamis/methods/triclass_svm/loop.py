@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.numerics.hashing import mix64
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
@@ -35,7 +35,7 @@ class KernelShift(NamedTuple):
     constant: float
 
 
-@helper
+@compiled_helper
 def shuffle(active, n_active, key):
     """Permute the first `n_active` entries by the random numbers of `key`."""
     for k in range(n_active):
@@ -44,7 +44,7 @@ def shuffle(active, n_active, key):
         active[last], active[other] = active[other], active[last]
 
 
-@helper
+@compiled_helper
 def dot(data, indices, indptr, row, coef):
     """Return the inner product of a sparse row with `coef`."""
     total = 0.0

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.methods.triclass_svm.labels import UNLABELLED, FewLabels
-from tamis.numerics.csr import NOTHING
+from tamis.numerics.csr import EMPTY
 
 
 class TriClassOptions(NamedTuple):
@@ -50,7 +50,7 @@ class BinaryProblem(NamedTuple):
     """Minus the score up to which the loss of "s3vm" is flat."""
     mean_score: float | None = None
     """Fixed mean score of the unlabelled rows, or None."""
-    mean_weights: np.ndarray = NOTHING
+    mean_weights: np.ndarray = EMPTY
     """Weights of the rows in that mean."""
 
     @property
@@ -154,5 +154,5 @@ def _binary_problem(
         options.mode,
         float(options.ramp),
         mean_score,
-        NOTHING if mean_score is None else mean_weights / mean_weights.sum(),
+        EMPTY if mean_score is None else mean_weights / mean_weights.sum(),
     )

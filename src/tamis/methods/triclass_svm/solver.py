@@ -9,7 +9,7 @@ import numpy as np
 from tamis.methods.triclass_svm.linear import solve_linear_svm
 from tamis.methods.triclass_svm.loop import DualEntries
 from tamis.methods.triclass_svm.problems import BinaryProblem
-from tamis.numerics.csr import NOTHING, Csr
+from tamis.numerics.csr import EMPTY, Csr
 from tamis.solvers.svm_dual.dual import solve_svm
 
 MIN_RELATIVE_DECREASE = 1e-6  # of the objective in a step; below it the steps end
@@ -30,7 +30,7 @@ class MachineSolution(NamedTuple):
     mean_beta: float = 0.0
     """Weight of the mean of unlabelled rows, where its score is fixed."""
     converged: bool = True
-    labels: np.ndarray = NOTHING
+    labels: np.ndarray = EMPTY
     objective: float = np.nan
     n_iter: int = 0
     history: tuple = ()
@@ -94,7 +94,7 @@ class SparseRows:
 
     def with_mean(self, mean_weights) -> "SparseRows":
         """Return the rows with their weighted mean, so that its score can be fixed."""
-        return SparseRows(self.matrix, mean_weights @ self.matrix.scipy())
+        return SparseRows(self.matrix, mean_weights @ self.matrix.to_scipy())
 
     def solve(
         self,
@@ -112,7 +112,7 @@ class SparseRows:
         return MachineSolution(
             beta,
             solution.intercept,
-            self.matrix.scipy() @ solution.coef + solution.intercept,
+            self.matrix.to_scipy() @ solution.coef + solution.intercept,
             float(solution.coef @ solution.coef),
             solution.gap,
             -beta.sum() if mean else 0.0,

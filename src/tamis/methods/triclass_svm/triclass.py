@@ -11,20 +11,20 @@ from sklearn.utils._param_validation import Interval
 
 from tamis.base.fast_checks import check_array
 from tamis.base.parameters import (
-    ABOVE,
-    ARRAY,
+    ARRAY_LIKE,
     AUTO,
     BOOL,
-    NUMBER,
+    NON_NEGATIVE,
+    POSITIVE,
     TERM,
     Auto,
     estimator,
     is_auto,
-    one_of,
+    one_of_strings,
     parameter,
 )
 from tamis.base.targets import ClassTargets
-from tamis.base.validation import take_weights, warn_user
+from tamis.base.validation import validate_sample_weight, warn_user
 from tamis.methods.triclass_svm.estimator import NOT_CONVERGED, KernelMachines
 from tamis.methods.triclass_svm.labels import (
     IRRELEVANT,
@@ -40,10 +40,10 @@ from tamis.methods.triclass_svm.unlabeled_cost import (
     choose_cost,
     explain_zero_cost,
 )
-from tamis.numerics.csr import NOTHING
-from tamis.solvers.kernels import kernel_width
+from tamis.numerics.csr import EMPTY
+from tamis.solvers.kernels import resolve_gamma
 from tamis.system.schema import labels as label_array
-from tamis.system.schema import plain, records
+from tamis.system.schema import plain_data, records
 from tamis.system.threads import locked
 
 
@@ -113,13 +113,13 @@ class TriClassSVC(KernelMachines):
 
     mode: str = parameter(
         "3c",
-        [one_of("3c", "usvm", "s3vm", "svm")],
+        [one_of_strings("3c", "usvm", "s3vm", "svm")],
         'The loss of unlabelled rows, as above. "svm" ignores them.',
     )
-    C: float = parameter(1.0, [ABOVE], "Cost of the loss of a labelled row.")
+    C: float = parameter(1.0, [POSITIVE], "Cost of the loss of a labelled row.")
     C_unlabeled: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         'Cost of the loss of an unlabelled row. With 0 the machine is that of "svm". "auto" '
         "chooses 0, `C` / 10 or `C` by labelled rows that are held out in 5 folds of up to 3 "
         "splits: a cost above 0 where its machines make fewer errors on them than the plain ones, "
@@ -128,7 +128,7 @@ class TriClassSVC(KernelMachines):
     )
     C_irrelevant: float | None = parameter(
         None,
-        [NUMBER, None],
+        [NON_NEGATIVE, None],
         "Cost of the loss of a row known as irrelevant; None is `C_unlabeled`.",
     )
     epsilon: float = parameter(
@@ -138,7 +138,7 @@ class TriClassSVC(KernelMachines):
     )
     balance: str | float | bool | None = parameter(
         None,
-        [one_of("labels"), Interval(Real, None, None, closed="neither"), BOOL, None],
+        [one_of_strings("labels"), Interval(Real, None, None, closed="neither"), BOOL, None],
         'Exact mean score of the unlabelled rows; "labels" is the mean label (1 and -1) of the '
         'labelled rows. None fixes no mean, except for "s3vm", where it is "labels", with a '
         "warning; False fixes none.",
@@ -147,7 +147,7 @@ class TriClassSVC(KernelMachines):
     )
     init: Any = parameter(
         "best",
-        [one_of("best", "usvm", "svm", "anneal"), ARRAY],
+        [one_of_strings("best", "usvm", "svm", "anneal"), ARRAY_LIKE],
         'Start of "3c" and "s3vm", which determines their solution: the solution of another mode, '
         'that of "svm" with `C_unlabeled` raised in four stages ("anneal"), or scores of the rows. '
         '"best" is "usvm" for "3c" and "svm" for "s3vm", the best ones in our comparisons. The '
@@ -186,10 +186,10 @@ class TriClassSVC(KernelMachines):
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
-        "resolved_params_": plain(),
+        "resolved_params_": plain_data(),
         "prices_": records(),
-        "irrelevant_label_": plain(),
-        "transduction_": label_array("unlabelled", distinct=False, least=0),
+        "irrelevant_label_": plain_data(),
+        "transduction_": label_array("unlabelled", distinct=False, minimum=0),
     }
     _attributes: ClassVar[str] = """\
         resolved_params_ : dict
@@ -227,12 +227,14 @@ class TriClassSVC(KernelMachines):
         self._validate_params()
         self._check_parameters()
         rows = self._validate_rows(X, reset=True)
-        user_weights = take_weights(sample_weight, rows.shape[0], some=True)
+        user_weights = validate_sample_weight(sample_weight, rows.shape[0], require_positive=True)
         weights = user_weights if len(user_weights) else np.ones(rows.shape[0])
         markers = self.unlabeled, self.irrelevant_label
         labels = parse_labels(type(self).__name__, y, weights > 0.0, *markers)
-        class_factors = labels.targets.weigh(labels.target_columns, NOTHING, self.class_weight)[1]
-        width, options = kernel_width(rows, weights, self.gamma), self._options(labels, weights)
+        class_factors = labels.targets.apply_class_weight(
+            labels.target_columns, EMPTY, self.class_weight
+        )[1]
+        width, options = resolve_gamma(rows, weights, self.gamma), self._options(labels, weights)
         solver_rows, init = self._solver_rows(rows, width), self._initial_point(labels)
         cost_records: list[dict] = []
         if is_auto(self.C_unlabeled):
@@ -255,7 +257,7 @@ class TriClassSVC(KernelMachines):
             "prices_": cost_records,
             "irrelevant_label_": irrelevant_label,
             "transduction_": self._predict_labels(labels.targets, scores, irrelevant_label),
-            "_lines": self._fit_sigmoids(solver_rows, problems, init, labels, row_weights),
+            "_sigmoid_params": self._fit_sigmoids(solver_rows, problems, init, labels, row_weights),
         }
         self._store(attributes)
         if not all(machine.converged for machine in machines):

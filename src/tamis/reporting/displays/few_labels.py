@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.fast_checks import dense
+from tamis.base.fast_checks import to_dense
 from tamis.reporting.displays.base import ACCENT, OTHER, SOFT, Display, OptionalAxes, style
 
 PALETTE = (OTHER, ACCENT, "#3f7f3f", "#7b3fa0", "#b8860b", "#008080", "#aa3377", "#555500")
@@ -189,7 +189,7 @@ class TriClassDisplay(
 def _dense_rows(X):
     """Return rows as a dense array, and the names of the columns or None."""
     names = list(X.columns) if hasattr(X, "columns") else None
-    return np.asarray(dense(X, "X"), dtype=float), names
+    return np.asarray(to_dense(X, "X"), dtype=float), names
 
 
 def _with_names(rows, X, names):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
-from tamis.base.validation import take_blocks
-from tamis.methods.metric_learning.rules import Rules
+from tamis.base.validation import validate_array
+from tamis.methods.metric_learning.rules import NeighborClassifier
 from tamis.reporting.displays.base import (
     ACCENT,
     OTHER,
@@ -49,8 +49,8 @@ class _MetricDisplay(
     def _check_rows(cls, estimator, X, y) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return dense rows, class numbers and class labels."""
         cls._fitted_attribute(estimator, "terms_")
-        rows = take_blocks(estimator, X, reset=False)
-        rows = rows.scipy().toarray() if hasattr(rows, "scipy") else rows
+        rows = validate_array(estimator, X, reset=False)
+        rows = rows.to_scipy().toarray() if hasattr(rows, "to_scipy") else rows
         classes, codes = np.unique(column_or_1d(y), return_inverse=True)
         if len(codes) != len(rows):
             raise ValueError(
@@ -146,7 +146,9 @@ class MetricSurfaceDisplay(_MetricDisplay, drawn_by="`contourf`"):
         plane = np.tile(np.median(rows, axis=0), (resolution**2, 1))
         plane[:, pair] = np.column_stack([values.ravel() for values in np.meshgrid(*grid)])
         points, ones = estimator._points(rows), np.ones(len(rows))
-        rules = Rules(points, codes, ones, len(classes), estimator.n_neighbors, "margin")
+        rules = NeighborClassifier(
+            points, codes, ones, len(classes), estimator.n_neighbors, "margin"
+        )
         scores = rules.scores(estimator._points(plane))
         surface = scores[:, 1] - scores[:, 0] if len(classes) == 2 else 1.0 * scores.argmax(axis=1)
         return cls(
@@ -390,7 +392,7 @@ class InteractionDisplay(
         input_features : array-like of str or None, default=None
             Names of the columns; None takes those of `fit`, or x0, x1, and so on.
         """
-        terms, shares = cls._fitted_attribute(estimator, "terms_"), estimator._term_shares()
+        terms, shares = cls._fitted_attribute(estimator, "terms_"), estimator._term_importances()
         names = (
             _column_names(estimator)
             if input_features is None

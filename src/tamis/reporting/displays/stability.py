@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tamis.evaluation.comparison import Record
 from tamis.reporting.displays.base import Axes, Display, OptionalAxes, OptionalNames, style
 from tamis.reporting.page.plot_data import run_agreement
-from tamis.selection.agreement import agreements
+from tamis.selection.agreement import pairwise_agreement
 
 
 class StabilityDisplay(
@@ -120,7 +120,7 @@ class StabilityDisplay(
             Method of each run.
         """
         _check_measure(measure)
-        matrix = agreements(supports, n_features, measure)
+        matrix = pairwise_agreement(supports, n_features, measure)
         return cls(matrix=matrix, labels=labels, measure=measure).plot(ax=ax, **kwargs)
 
     @classmethod

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.validation import take_matrix
+from tamis.base.validation import validate_matrix
 from tamis.reporting.displays.base import (
     ACCENT,
     OTHER,
@@ -17,7 +17,7 @@ from tamis.reporting.displays.base import (
     style,
 )
 from tamis.reporting.page.plot_data import density_profile, training_curves, training_history
-from tamis.selection.supports import kept_by
+from tamis.selection.supports import selected_features
 
 
 class DensityBiasDisplay(Display, drawn_by="`scatter`"):
@@ -102,10 +102,10 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
             Largest number of groups, which have equal width on a log scale of density.
         """
         check_is_fitted(estimator)
-        rows = take_matrix(estimator, X, reset=False)
+        rows = validate_matrix(estimator, X, reset=False)
         counts = np.bincount(rows.indices.astype(np.int64), minlength=rows.n_features)
         name = type(estimator).__name__ if name is None else name
-        density, support = counts / rows.n_rows, kept_by(estimator)[0]
+        density, support = counts / rows.n_rows, selected_features(estimator)[0]
         return cls.from_density(density, support, n_groups=n_groups, name=name, ax=ax, **kwargs)
 
     @classmethod

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 from tamis.numerics.roc import area_under_curve
 from tamis.reporting.page.formatting import (
     format_count,
@@ -37,7 +37,7 @@ RESIDUAL_CAPTION = (
 )
 
 
-def evaluation_figures(evidence: Evidence) -> list[tuple[list[str], str]]:
+def evaluation_figures(evidence: EvaluationData) -> list[tuple[list[str], str]]:
     """Return the figures that the rows allow: charts that stand side by side, and a caption."""
     if evidence.y is None or evidence.y.ndim > 1:
         return []
@@ -56,7 +56,7 @@ def evaluation_figures(evidence: Evidence) -> list[tuple[list[str], str]]:
 
 # --------------------------------------------------------------------------- curves
 def _class_scores(
-    evidence: Evidence, max_classes: int = 6
+    evidence: EvaluationData, max_classes: int = 6
 ) -> list[tuple[Any, np.ndarray, np.ndarray]]:
     """Return class, scores of all rows, and mask of the class's rows, for each class with a curve.
 
@@ -72,7 +72,7 @@ def _class_scores(
     return [(classes[k], evidence.chances[:, k], evidence.y == classes[k]) for k in frequent]
 
 
-def curve_charts(evidence: Evidence) -> list[str]:
+def curve_charts(evidence: EvaluationData) -> list[str]:
     """Return charts of the ROC and precision-recall curves."""
     scores = [entry for entry in _class_scores(evidence) if 0 < entry[2].sum() < len(entry[2])]
     if not scores:
@@ -126,7 +126,7 @@ def _curve_points(
     )
 
 
-def calibration_chart(evidence: Evidence, n_bins: int = 10) -> str:
+def calibration_chart(evidence: EvaluationData, n_bins: int = 10) -> str:
     """Return a chart of the share that came true against the predicted probability."""
     probabilities = evidence.chances
     classes = evidence.model.classes_
@@ -154,7 +154,7 @@ def calibration_chart(evidence: Evidence, n_bins: int = 10) -> str:
 
 
 # --------------------------------------------------------------------------- tables of classes
-def confusion_chart(evidence: Evidence) -> str:
+def confusion_chart(evidence: EvaluationData) -> str:
     """Return a chart of the rows by class and by prediction."""
     table, names = _confusion_matrix(evidence.y, evidence.guess)
     names = [truncate(name, 90) for name in names]
@@ -207,7 +207,7 @@ def _confusion_matrix(y, predicted, max_classes: int = 12) -> tuple[np.ndarray, 
 
 
 # --------------------------------------------------------------------------- numbers
-def residual_charts(evidence: Evidence, max_points: int = 400) -> list[str]:
+def residual_charts(evidence: EvaluationData, max_points: int = 400) -> list[str]:
     """Return charts of predicted against true values, and of the residuals."""
     y, predicted = evidence.y.astype(float), np.asarray(evidence.guess, dtype=float)
     scatter = Panel("Predicted and true values", "true", "predicted")

@@ -9,13 +9,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from tamis.evaluation.checks import FOUND, PASSED, Check, run_checks
-from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.evaluation import EvaluationData
 from tamis.evaluation.summary import evaluate
 from tamis.reporting.evaluation import sections
 from tamis.reporting.page.formatting import escape
 from tamis.reporting.page.page_body import PageBody
 from tamis.selection.false_discovery.estimator import FDRSelector
-from tamis.system.files import refuse_inputs, sources_of
+from tamis.system.files import get_sources, refuse_overwriting
 from tamis.system.terminal import for_markdown, for_output
 
 
@@ -37,7 +37,7 @@ class Report:
         Whether the model beats guessing; None where that is not known.
     """
 
-    def __init__(self, evidence: Evidence, silence: Collection[str], title: str):
+    def __init__(self, evidence: EvaluationData, silence: Collection[str], title: str):
         self._evidence, self._evaluation, self.title = evidence, evaluate(evidence), title
         self.checks: list[Check] = run_checks(evidence, silence)
         self.sentences: list[str] = sections.evaluation_sentences(evidence, self._evaluation)
@@ -180,8 +180,8 @@ def report(
         raise ValueError("discoveries=True needs rows to test on: pass X and y, or X_train too.")
     model, names, (X, X_train) = _last_step(model, names, [X, X_train])
     if path is not None:
-        refuse_inputs(path, sources_of(model))
-    evidence = Evidence(model, X, y, names, X_train, y_train, discoveries or None)
+        refuse_overwriting(path, get_sources(model))
+    evidence = EvaluationData(model, X, y, names, X_train, y_train, discoveries or None)
     evaluated = Report(evidence, silence, title or type(model).__name__)
     if path is not None:
         evaluated.save(path)

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 
 from tamis.evaluation.checks import FOUND, PASSED, SERIOUS, Check
-from tamis.evaluation.evaluation import Evidence
-from tamis.evaluation.summary import Evaluation, claimed_sentence, kept_sentence
+from tamis.evaluation.evaluation import EvaluationData
+from tamis.evaluation.summary import Evaluation, discoveries_sentence, selection_sentence
 from tamis.reporting.evaluation.figures import evaluation_figures
 from tamis.reporting.page.formatting import (
     escape,
@@ -20,24 +20,24 @@ from tamis.reporting.page.page_body import PageBody
 from tamis.reporting.page.plot_data import output_names
 
 
-def evaluation_sentences(evidence: Evidence, evaluation: Evaluation) -> list[str]:
+def evaluation_sentences(evidence: EvaluationData, evaluation: Evaluation) -> list[str]:
     """Return sentences: error and baseline, better or not, what was kept, the cost of fewer."""
     held_out = held_out_error(evidence.model)
-    headline, sentences = evaluation.headline(), []
+    headline, sentences = evaluation.error_sentence(), []
     if held_out is not None and evaluation.rows is None:
         measure = _capitalize(held_out.measure)
         headline = f"{measure} on rows held out inside the method: {held_out.describe()}."
     if held_out is not None and held_out.is_empty():
         sentences.append(f"{_capitalize(held_out.describe_empty())}.")
-    sentences += [headline, evaluation.judgement()]
-    sentences += [kept_sentence(evidence), claimed_sentence(evidence)]
+    sentences += [headline, evaluation.gain_sentence()]
+    sentences += [selection_sentence(evidence), discoveries_sentence(evidence)]
     if held_out is not None and (sizes := held_out.describe_other_sizes()):
         sentences.append(f"{_capitalize(sizes)}, by the method's own held-out rows.")
     return [sentence for sentence in sentences if sentence]
 
 
 def add_evaluation_section(
-    body: PageBody, evidence: Evidence, evaluation: Evaluation, checks: list[Check]
+    body: PageBody, evidence: EvaluationData, evaluation: Evaluation, checks: list[Check]
 ):
     """Add the first section: the sentences and the checks."""
     body.add_section("verdict", "The verdict")
@@ -45,7 +45,7 @@ def add_evaluation_section(
     add_checks_table(body, checks)
 
 
-def evaluation_html(evidence: Evidence, evaluation: Evaluation) -> str:
+def evaluation_html(evidence: EvaluationData, evaluation: Evaluation) -> str:
     """Return the sentences in HTML, the first one large."""
     first, *others = evaluation_sentences(evidence, evaluation)
     css_class = {True: "good", False: "poor", None: "open"}[evaluation.better]
@@ -84,7 +84,7 @@ def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def add_figures_section(body: PageBody, evidence: Evidence) -> None:
+def add_figures_section(body: PageBody, evidence: EvaluationData) -> None:
     """Add charts of the predictions, and for multilabel targets a table of the labels."""
     figures = evaluation_figures(evidence)
     is_multilabel = evidence.classes and np.ndim(evidence.y) > 1
@@ -97,7 +97,7 @@ def add_figures_section(body: PageBody, evidence: Evidence) -> None:
         add_label_table(body, evidence)
 
 
-def add_label_table(body: PageBody, evidence: Evidence, limit: int = 50) -> None:
+def add_label_table(body: PageBody, evidence: EvaluationData, limit: int = 50) -> None:
     """Add a table of the `limit` most frequent labels, since a mean hides the rare ones."""
     is_true, is_predicted = evidence.y != 0, evidence.guess != 0
     n_true, n_predicted, n_both = (
@@ -129,15 +129,15 @@ def add_label_table(body: PageBody, evidence: Evidence, limit: int = 50) -> None
 
 
 # --------------------------------------------------------------------------- rows explained
-def example_rows(evidence: Evidence) -> list[tuple[str, int]]:
+def example_rows(evidence: EvaluationData) -> list[tuple[str, int]]:
     """Return the most certain right row, the most certain wrong one and the least certain one.
 
     Each comes with a name, as its index among the rows that were drawn.
     """
     if evidence.score is None or evidence.rows is None:
         return []
-    certainty = np.abs(evidence.score[evidence.drawn])
-    is_right = (evidence.guess == evidence.y)[evidence.drawn]
+    certainty = np.abs(evidence.score[evidence.sample_indices])
+    is_right = (evidence.guess == evidence.y)[evidence.sample_indices]
     examples = []
     for name, rows in (("right", np.flatnonzero(is_right)), ("wrong", np.flatnonzero(~is_right))):
         if len(rows):
@@ -148,7 +148,7 @@ def example_rows(evidence: Evidence) -> list[tuple[str, int]]:
     return [*examples, ("unsure", unsure)]
 
 
-def add_examples_section(body: PageBody, evidence: Evidence, max_terms: int = 6) -> None:
+def add_examples_section(body: PageBody, evidence: EvaluationData, max_terms: int = 6) -> None:
     """Add the largest contributions of features to the scores of a few rows."""
     examples = example_rows(evidence)
     if not examples or not hasattr(evidence.model, "explain"):
@@ -167,7 +167,7 @@ def add_examples_section(body: PageBody, evidence: Evidence, max_terms: int = 6)
             f"{name_element(feature, 60)} {_format_signed(value)}"
             for feature, value in explanation.contributions[:max_terms]
         )
-        row_number = int(evidence.drawn[row])
+        row_number = int(evidence.sample_indices[row])
         lines.append(
             [
                 f"{name}, row {row_number + 1}",

@@ -24,7 +24,7 @@ from tamis.reporting.page.plot_data import (
     read_weights,
     selection_probabilities,
 )
-from tamis.selection.supports import kept_by
+from tamis.selection.supports import selected_features
 
 ROWS_PER_VIEW = 50
 MAX_TABLE_ROWS = 50_000  # of the data in the page, so that it opens quickly
@@ -51,7 +51,7 @@ def feature_columns(model, names, density, evidence=None) -> tuple[list[TableCol
     """
     moments = None if evidence is None else evidence.moments
     std = None if moments is None else moments[1]
-    kept, weights = np.asarray(kept_by(model)[0]), read_weights(model, std)
+    kept, weights = np.asarray(selected_features(model)[0]), read_weights(model, std)
     probabilities = selection_probabilities(model)
     if weights is None:
         features, outputs, n_outputs = kept, np.zeros(len(kept), dtype=int), 1
@@ -100,7 +100,7 @@ def feature_columns(model, names, density, evidence=None) -> tuple[list[TableCol
 
 def claim_columns(evidence, features: np.ndarray) -> list[TableColumn]:
     """Return the q-values of kept features, and the columns that the claims are about."""
-    claims = [evidence.claim(int(j)) for j in features]
+    claims = [evidence.find_claim(int(j)) for j in features]
     hint = "smallest false discovery rate at which it would be selected; 1 where it is not found"
     columns = [TableColumn("q-value", "share", _round_all(q for q, _ in claims), 4, hint)]
     claimed_with = [

@@ -132,10 +132,10 @@ class HeldOutError(NamedTuple):
 
     def describe_empty(self) -> str:
         """Return the sentence about a model that selects no feature."""
-        from tamis.methods.sieve.result import NOTHING_FOUND
+        from tamis.methods.sieve.result import NOTHING_SELECTED_MESSAGE
 
         prior = "the share of the classes" if self.classes else "its mean"
-        return NOTHING_FOUND.format(columns=self.n_columns, prior=prior)
+        return NOTHING_SELECTED_MESSAGE.format(columns=self.n_columns, prior=prior)
 
     def _describe_change(self, increase: float) -> tuple[str, str]:
         """Return a verb for a change of the error, and its amount."""

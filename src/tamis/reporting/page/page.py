@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 import tamis
 from tamis.evaluation.comparison import Record
-from tamis.evaluation.evaluation import Evidence
-from tamis.evaluation.summary import noted_errors
+from tamis.evaluation.evaluation import EvaluationData
+from tamis.evaluation.summary import recorded_errors
 from tamis.reporting.evaluation.report import Report
 from tamis.reporting.evaluation.sections import (
     add_evaluation_section,
@@ -25,8 +25,8 @@ from tamis.reporting.page import sections
 from tamis.reporting.page.formatting import count_noun, escape, format_count, format_percent
 from tamis.reporting.page.held_out_error import held_out_error
 from tamis.reporting.page.page_body import PageBody
-from tamis.selection.supports import kept_by
-from tamis.system.files import refuse_inputs, replacing, sources_of
+from tamis.selection.supports import selected_features
+from tamis.system.files import atomic_writer, get_sources, refuse_overwriting
 
 
 def write_page(
@@ -107,9 +107,9 @@ def write_page(
     _refuse_inputs(path, audit, model)
     names = _check_names(names, model)
     report = None
-    has_errors = model is not None and (held_out_error(model) is not None or noted_errors(model))
+    has_errors = model is not None and (held_out_error(model) is not None or recorded_errors(model))
     if X is not None or has_errors:
-        report = Report(Evidence(model, X, y, names), silence, str(title))
+        report = Report(EvaluationData(model, X, y, names), silence, str(title))
     write_report_page(
         path,
         title=title,
@@ -158,14 +158,14 @@ def write_report_page(
     text = render_page(
         str(title), _abstract(audit, model if report is None else None, record), body
     )
-    with replacing(path, "write") as file:
+    with atomic_writer(path, "write") as file:
         # A lone surrogate, which UTF-8 cannot encode, becomes a question mark.
         file.write(text.encode("utf-8", "replace"))
 
 
 def _refuse_inputs(path: str | PathLike, audit: dict | None, model: Any) -> None:
     """Refuse to replace a file that the data or the model came from."""
-    refuse_inputs(path, [*(audit or {}).get("files", ()), *sources_of(model)])
+    refuse_overwriting(path, [*(audit or {}).get("files", ()), *get_sources(model)])
 
 
 # --------------------------------------------------------------------------- arguments
@@ -212,7 +212,10 @@ def _abstract(audit, model, record) -> str:
         )
     if model is not None:
         try:
-            n_kept, n_features = len(kept_by(model)[0]), getattr(model, "n_features_in_", 0)
+            n_kept, n_features = (
+                len(selected_features(model)[0]),
+                getattr(model, "n_features_in_", 0),
+            )
         except TypeError:
             n_kept, n_features = 0, 0
         if n_features:

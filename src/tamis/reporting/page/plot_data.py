@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from tamis.evaluation.comparison import Record
-from tamis.selection.agreement import agreements
-from tamis.selection.supports import kept_by
+from tamis.selection.agreement import pairwise_agreement
+from tamis.selection.supports import selected_features
 
 MAX_CURVE_POINTS = 120  # enough for a figure
 MIN_PROBABILITY = 0.5  # a kept feature that was selected less often is marked
@@ -143,7 +143,7 @@ def read_selection(model: Any) -> Selection | None:
         importance = importance.max(axis=0)
     probability = probability.max(axis=0)
     kept = np.zeros(len(probability), dtype=bool)
-    kept[kept_by(model)[0]] = True
+    kept[selected_features(model)[0]] = True
     return Selection(probability, kept, _selection_threshold(model), importance)
 
 
@@ -274,7 +274,7 @@ def run_agreement(record: Record, measure: str = "kappa") -> Agreement | None:
     if len(runs) < 2 or "features" not in record.settings:
         return None
     supports = [run["support"] for run in runs]
-    matrix = agreements(supports, record.settings["features"], measure)
+    matrix = pairwise_agreement(supports, record.settings["features"], measure)
     return Agreement(matrix, method_names(runs), measure)
 
 

@@ -21,7 +21,7 @@ from tamis.reporting.page.formatting import (
 )
 from tamis.reporting.page.held_out_error import SizePath, held_out_error, size_paths
 from tamis.reporting.page.page_body import PageBody
-from tamis.selection.supports import kept_by
+from tamis.selection.supports import selected_features
 from tamis.system.terminal import without_secrets
 
 # Entries of an audit: name and format.
@@ -257,7 +257,7 @@ def _speaks_for(model, n_outputs: int) -> str:
 def _support(model):
     """Return the indices of the kept features, or None for a model that selects none."""
     try:
-        return kept_by(model)[0]
+        return selected_features(model)[0]
     except TypeError:
         return None
 

@@ -9,20 +9,20 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import take
+from tamis.base.estimators.estimator import validate_training
 from tamis.base.parameters import estimator, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
-from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting
-from tamis.selection.false_discovery.claims import BaseFDRSelector, outcome_matrix
+from tamis.selection.anytime.evidence import BLOCK_ROWS, PendingRows, StreamEvidence
+from tamis.selection.false_discovery.base_selector import BaseFDRSelector, outcome_matrix
 from tamis.selection.false_discovery.multiple_testing import (
     evalue_pvalues,
-    heads_of,
+    find_representatives,
     representative_qvalues,
 )
-from tamis.system.schema import count, part, records
+from tamis.system.schema import count, nested_object, records
 from tamis.system.schema import one_of as either
-from tamis.system.threads import locked, one_thread
+from tamis.system.threads import locked, single_threaded_blas
 
 
 @estimator
@@ -125,7 +125,10 @@ class FDRStream(BaseFDRSelector):
         "real and too weak for them is not found later.",
     )
     _contents: ClassVar[dict] = {
-        "_stage": either(part(Waiting, "columns", "outputs"), part(Evidence, "columns", "outputs")),
+        "_stage": either(
+            nested_object(PendingRows, "columns", "outputs"),
+            nested_object(StreamEvidence, "columns", "outputs"),
+        ),
         "n_rows_": count(),
         "history_": records(),
     }
@@ -149,7 +152,8 @@ class FDRStream(BaseFDRSelector):
         if not self.n_tested_:
             warn_user(
                 f"FDRStream keeps the first {self.n_screen:,} rows to screen on, and tests the "
-                f"later ones by {BLOCK}; of {self.n_rows_:,} rows none was tested. Lower n_screen, "
+                f"later ones by {BLOCK_ROWS}; of {self.n_rows_:,} rows none was tested. Lower "
+                "n_screen, "
                 "or use FDRSelector.",
                 UserWarning,
             )
@@ -179,23 +183,27 @@ class FDRStream(BaseFDRSelector):
         self._validate_params()
         is_continued = not whole and "_stage" in vars(self)
         known: ClassTargets | NumberTargets | None = self._targets if is_continued else None
-        training = take(self, X, y, None, layout="rows", whole=whole, known=known, classes=classes)
+        training = validate_training(
+            self, X, y, None, layout="rows", is_fit=whole, known=known, classes=classes
+        )
         outcomes, logistic = outcome_matrix(training.targets, training.columns)
-        rows = sp.csr_array(training.rows.scipy(), dtype=np.float64)
+        rows = sp.csr_array(training.rows.to_scipy(), dtype=np.float64)
         if not is_continued:
             self.n_rows_: int = 0
             self.history_: list[dict] = []
             empty = sp.csr_array((0, rows.shape[1]))
-            self._stage: Waiting | Evidence = Waiting(empty, np.zeros((0, outcomes.shape[1])))
+            self._stage: PendingRows | StreamEvidence = PendingRows(
+                empty, np.zeros((0, outcomes.shape[1]))
+            )
         self._targets: ClassTargets | NumberTargets = training.targets
-        if isinstance(self._stage, Waiting):
+        if isinstance(self._stage, PendingRows):
             n_missing = self.n_screen - len(self._stage)
             self._stage = self._stage.appended(sp.csr_array(rows[:n_missing]), outcomes[:n_missing])
             self.n_rows_ += min(n_missing, len(outcomes))
             rows, outcomes = sp.csr_array(rows[n_missing:]), outcomes[n_missing:]
             if len(self._stage) < self.n_screen:
                 return self
-            self._stage = Evidence.begun(
+            self._stage = StreamEvidence.from_first_rows(
                 self._stage,
                 logistic,
                 self._substitute_threshold(),
@@ -203,13 +211,13 @@ class FDRStream(BaseFDRSelector):
                 self.n_controls,
             )
         stage = self._stage
-        with one_thread():
+        with single_threaded_blas():
             for _ in stage.learn(rows, outcomes):
                 self._record_selected(stage, self.n_screen + stage.n_tested)
         self.n_rows_ += len(outcomes)
         return self
 
-    def _record_selected(self, stage: Evidence, n_rows: int) -> None:
+    def _record_selected(self, stage: StreamEvidence, n_rows: int) -> None:
         """Add newly selected features to the history."""
         recorded = {(entry["column"], entry["output"]) for entry in self.history_}
         evalues = stage.log_evalues()
@@ -219,7 +227,7 @@ class FDRStream(BaseFDRSelector):
                 entry = {"rows": n_rows, "column": column, "output": output}
                 self.history_.append({**entry, "log_evalue": float(evalues[k])})
 
-    def _test_qvalues(self, stage: Evidence) -> np.ndarray:
+    def _test_qvalues(self, stage: StreamEvidence) -> np.ndarray:
         """Return the q-value of every test; 1 for those in the group of another head.
 
         Heads may depend on the evidence: the bound of e-BH holds for any set of e-values that are
@@ -227,18 +235,20 @@ class FDRStream(BaseFDRSelector):
         """
         evalues = stage.log_evalues()
         groups = [stage.group(k) for k in range(len(evalues))]
-        representatives = heads_of(-evalues, stage.outputs, stage.tests, groups)
+        representatives = find_representatives(-evalues, stage.outputs, stage.tests, groups)
         families = len(stage.tests), len(np.unique(stage.tests))
         pvalues, n_outputs = evalue_pvalues(evalues), self._targets.outputs
         return representative_qvalues(pvalues, stage.tests, representatives, n_outputs, families)
 
     # ------------------------------------------------------------------ results
-    def _evidence(self) -> Evidence | None:
+    def _evidence(self) -> StreamEvidence | None:
         """Return the evidence; None before the screen."""
         check_is_fitted(self)
-        return self._stage if isinstance(self._stage, Evidence) else None
+        return self._stage if isinstance(self._stage, StreamEvidence) else None
 
-    def _over_columns(self, values_of: Callable[[Evidence], np.ndarray], fill: float) -> np.ndarray:
+    def _over_columns(
+        self, values_of: Callable[[StreamEvidence], np.ndarray], fill: float
+    ) -> np.ndarray:
         """Return values of the tests as an array over outputs and columns."""
         stage, outputs = self._evidence(), self._targets.outputs
         values = np.full((outputs, self.n_features_in_), fill)
@@ -249,7 +259,7 @@ class FDRStream(BaseFDRSelector):
     @property
     def log_evalues_(self) -> np.ndarray:
         """Logarithms of the e-values."""
-        return self._over_columns(Evidence.log_evalues, 0.0)
+        return self._over_columns(StreamEvidence.log_evalues, 0.0)
 
     @property
     def qvalues_(self) -> np.ndarray:
@@ -283,11 +293,11 @@ class FDRStream(BaseFDRSelector):
         return "_stage" in vars(self)
 
     # ------------------------------------------------------------------ preparation
-    def _code(self, y, n_rows: int, *, classes=None, **known):
+    def _encode_targets(self, y, n_rows: int, *, classes=None, **known):
         """Return the kind of the targets, classes or numbers, and the encoded targets."""
         begun = known.get("known")
         if self._has_class_targets(y) if begun is None else isinstance(begun, ClassTargets):
             if begun is None and classes is None:
                 known["whole"] = True  # the first rows have all classes
-            return ClassTargets.of(y, n_rows, self, classes=classes, **known)
-        return NumberTargets.of(y, n_rows, self, **known)
+            return ClassTargets.encode(y, n_rows, self, classes=classes, **known)
+        return NumberTargets.encode(y, n_rows, self, **known)

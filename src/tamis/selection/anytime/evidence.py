@@ -23,14 +23,14 @@ from tamis.selection.false_discovery.screening.by_path import screen_path
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.system.schema import array, count, flag, indices, rows
 
-BLOCK = 100  # rows between two updates of the fits, however calls cut the stream
+BLOCK_ROWS = 100  # rows between two updates of the fits, however calls cut the stream
 # The prior precision is the sum of squared products of the first rows over this. Then the e-values
 # are largest, at levels about 1/600, when as many rows are tested as were screened.
 PRIOR_DIVISOR = 12.0
 RIDGE = 1e-8  # on the diagonal, over its mean: controls may be duplicates
 
 
-class Waiting:
+class PendingRows:
     """The first rows of a stream, stored until there are enough for the screen."""
 
     _contents: ClassVar[dict] = {
@@ -41,9 +41,9 @@ class Waiting:
     def __init__(self, rows: sp.csr_array, targets: np.ndarray):
         self.rows, self.targets = rows, targets
 
-    def appended(self, rows: sp.csr_array, targets: np.ndarray) -> "Waiting":
+    def appended(self, rows: sp.csr_array, targets: np.ndarray) -> "PendingRows":
         """Return the stored rows with more rows after them."""
-        return Waiting(_stack(self.rows, rows), np.vstack([self.targets, targets]))
+        return PendingRows(_stack(self.rows, rows), np.vstack([self.targets, targets]))
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -53,26 +53,26 @@ def _stack(first: sp.csr_array, second: sp.csr_array) -> sp.csr_array:
     return second if not first.shape[0] else sp.csr_array(sp.vstack([first, second], format="csr"))
 
 
-class Evidence:
+class StreamEvidence:
     """Tests that the first rows fix, and the sums of the later rows for their e-values."""
 
     _contents: ClassVar[dict] = {
         "logistic": flag(),
         "means": array("f8", "columns"),
-        "units": array("f8", "columns", least=0.0),
+        "units": array("f8", "columns", minimum=0.0),
         "loadings": array("f8", "columns", "factors"),
         "union": indices("used", below="columns", increasing=True),
         "tests": indices("tests", below="columns"),
         "outputs": indices("tests", below="outputs"),
         "places": indices("tests", "controls", below="used+factors+2"),
-        "substitutes": rows("tests", "columns", least=-1.0, most=1.0),
+        "substitutes": rows("tests", "columns", minimum=-1.0, maximum=1.0),
         "grams": array("f8", "tests", "controls", "controls"),
         "goals": array("f8", "tests", "controls"),
         "weights": array("f8", "tests", "controls"),
         "fits": array("f8", "tests", "controls"),
-        "prior": array("f8", "tests", least=0.0),
+        "prior": array("f8", "tests", minimum=0.0),
         "sums": array("f8", "tests"),
-        "squares": array("f8", "tests", least=0.0),
+        "squares": array("f8", "tests", minimum=0.0),
         "pending": rows("pending", "columns"),
         "pending_targets": array("f8", "pending", "outputs"),
         "n_tested": count(),
@@ -98,14 +98,14 @@ class Evidence:
     n_tested: int
 
     @classmethod
-    def begun(
+    def from_first_rows(
         cls,
-        first: Waiting,
+        first: PendingRows,
         logistic: bool,
         substitutes: float | None,
         n_candidates: int,
         n_controls: int,
-    ) -> "Evidence":
+    ) -> "StreamEvidence":
         """Screen the first rows, choose controls, and fit on them; they count as no evidence."""
         made = cls()
         dense = first.rows.nnz > 0.5 * np.prod(first.rows.shape)
@@ -136,11 +136,11 @@ class Evidence:
         made.pending = sp.csr_array((0, columns.n_columns))
         made.pending_targets = np.zeros((0, first.targets.shape[1]))
         made.n_tested = 0
-        made._fit_first_rows(made._sheet(first.rows), first.targets, weights)
+        made._fit_first_rows(made._design(first.rows), first.targets, weights)
         return made
 
     # ------------------------------------------------------------------ design
-    def _sheet(self, rows: sp.csr_array) -> np.ndarray:
+    def _design(self, rows: sp.csr_array) -> np.ndarray:
         """Return the design of rows: scaled columns, common factors, a constant and zeros."""
         values = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
         scaled_loadings = self.units[:, None] * self.loadings
@@ -165,24 +165,26 @@ class Evidence:
             np.zeros(n_tests),
         )
         for k in range(n_tests):
-            controls, x = design[:, self.places[k]], design[:, self._at(k)]
+            controls, x = design[:, self.places[k]], design[:, self._column_index(k)]
             y = targets[:, self.outputs[k]]
             if weights is None:
-                self.weights[k] = _solved(controls.T @ controls, controls.T @ y)
+                self.weights[k] = _solve_ridge(controls.T @ controls, controls.T @ y)
             else:
                 self.weights[k, : len(weights[k])] = weights[k]
-            residuals, curvature = self._rest(k, controls, y)
+            residuals, curvature = self._residuals(k, controls, y)
             weighted = controls * curvature[:, None]
             self.grams[k], self.goals[k] = controls.T @ weighted, weighted.T @ x
-            self.fits[k] = _solved(self.grams[k], self.goals[k])
+            self.fits[k] = _solve_ridge(self.grams[k], self.goals[k])
             column_residuals = x - controls @ self.fits[k]
             if column_residuals @ column_residuals >= MIN_RESIDUAL_FRACTION * (x @ x) > 0.0:
                 self.prior[k] = ((column_residuals * residuals) ** 2).sum() / PRIOR_DIVISOR
 
-    def _at(self, k: int) -> int:
+    def _column_index(self, k: int) -> int:
         return int(np.searchsorted(self.union, self.tests[k]))
 
-    def _rest(self, k: int, controls: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _residuals(
+        self, k: int, controls: np.ndarray, y: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals of a target given the controls, and the curvature of the rows."""
         score = controls @ self.weights[k]
         if not self.logistic:
@@ -194,14 +196,14 @@ class Evidence:
         """Learn from rows; yields after every block."""
         rows, targets = _stack(self.pending, rows), np.vstack([self.pending_targets, targets])
         start = 0
-        for start in range(BLOCK, len(targets) + 1, BLOCK):
-            block = slice(start - BLOCK, start)
-            self._fold(self._sheet(rows[block]), targets[block])
-            self.n_tested += BLOCK
+        for start in range(BLOCK_ROWS, len(targets) + 1, BLOCK_ROWS):
+            block = slice(start - BLOCK_ROWS, start)
+            self._learn_block(self._design(rows[block]), targets[block])
+            self.n_tested += BLOCK_ROWS
             yield
         self.pending, self.pending_targets = sp.csr_array(rows[start:]), targets[start:].copy()
 
-    def _fold(self, design: np.ndarray, targets: np.ndarray) -> None:
+    def _learn_block(self, design: np.ndarray, targets: np.ndarray) -> None:
         """Add the products of a block under the current fits, then update the fits.
 
         The update is exact least squares on all rows for numbers, and one Newton step with the
@@ -209,8 +211,8 @@ class Evidence:
         """
         right_sides = np.zeros((*self.goals.shape, 2))
         for k, places in enumerate(self.places):
-            controls, x = design[:, places], design[:, self._at(k)]
-            residuals, curvature = self._rest(k, controls, targets[:, self.outputs[k]])
+            controls, x = design[:, places], design[:, self._column_index(k)]
+            residuals, curvature = self._residuals(k, controls, targets[:, self.outputs[k]])
             products = (x - controls @ self.fits[k]) * residuals
             self.sums[k] += products.sum()
             self.squares[k] += (products**2).sum()
@@ -218,7 +220,7 @@ class Evidence:
             self.grams[k] += controls.T @ weighted
             self.goals[k] += weighted.T @ x
             right_sides[k, :, 0], right_sides[k, :, 1] = self.goals[k], controls.T @ residuals
-        solutions = _solved(self.grams, right_sides)
+        solutions = _solve_ridge(self.grams, right_sides)
         self.fits = np.ascontiguousarray(solutions[..., 0])
         self.weights = self.weights + solutions[..., 1]
 
@@ -249,7 +251,7 @@ def _control_indices(plan: DesignPlan, loadings: np.ndarray) -> np.ndarray:
     return indices
 
 
-def _solved(gram: np.ndarray, right_side: np.ndarray) -> np.ndarray:
+def _solve_ridge(gram: np.ndarray, right_side: np.ndarray) -> np.ndarray:
     """Solve one or several symmetric systems with a small ridge."""
     n_columns = gram.shape[-1]
     mean_diagonal = np.trace(gram, axis1=-2, axis2=-1) / n_columns

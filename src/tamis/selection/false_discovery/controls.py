@@ -48,7 +48,7 @@ def correlated_columns(
     block_size = max(1, MAX_BLOCK_ENTRIES // max(columns.n_columns, columns.n_rows))
     for start in range(0, len(candidates), block_size):
         block = candidates[start : start + block_size]
-        weighted = columns.picked(block) * (columns.weights / columns.total_weight)[:, None]
+        weighted = columns.dense_columns(block) * (columns.weights / columns.total_weight)[:, None]
         correlated += split_by_correlation(
             columns.cross_products(weighted), block, substitutes, n_correlates, min_correlation
         )
@@ -164,7 +164,7 @@ def _gram_components(columns: StandardizedColumns, edge: float) -> np.ndarray:
     gram = np.zeros((1, 1))
     for start in range(0, columns.n_columns, block_size):
         stop = min(start + block_size, columns.n_columns)
-        block = root_weights * columns.picked(np.arange(start, stop))
+        block = root_weights * columns.dense_columns(np.arange(start, stop))
         gram = gram + (block.T @ block if is_tall else block @ block.T)
     n_vectors = min(MAX_COMPONENTS, len(gram))
     values, vectors = eigh(gram, subset_by_index=(len(gram) - n_vectors, len(gram) - 1))

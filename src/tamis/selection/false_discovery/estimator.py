@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.column_names import names_of
-from tamis.base.estimators.estimator import take
-from tamis.base.parameters import estimator, one_of, parameter
+from tamis.base.estimators.column_names import get_column_names
+from tamis.base.estimators.estimator import validate_training
+from tamis.base.parameters import estimator, one_of_strings, parameter
 from tamis.base.splits import split_halves
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
@@ -19,7 +19,7 @@ from tamis.data.source import RowSource
 from tamis.numerics.hashing import GOLDEN, count_duplicates, row_hashes
 from tamis.numerics.targets import EncodedTargets
 from tamis.selection.agreement import selection_kappa
-from tamis.selection.false_discovery.claims import BaseFDRSelector, outcome_matrix
+from tamis.selection.false_discovery.base_selector import BaseFDRSelector, outcome_matrix
 from tamis.selection.false_discovery.fit import (
     SelectionOptions,
     SelectionResult,
@@ -32,10 +32,10 @@ from tamis.selection.false_discovery.screening.by_pass import screen_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.selection.false_discovery.stream import ColumnScaling, select_rows
-from tamis.system.files import made_from
+from tamis.system.files import record_sources
 from tamis.system.schema import array, count, indices, number, record, rows
 from tamis.system.schema import one_of as either
-from tamis.system.threads import locked, one_thread
+from tamis.system.threads import locked, single_threaded_blas
 
 SCREENS = ("path", "ftrl", "rda")
 MIN_ROWS_ONE_PASS = 100_000  # from so many rows on, one pass screens instead of the path
@@ -153,14 +153,14 @@ class FDRSelector(BaseFDRSelector):
 
     screen: str | None = parameter(
         None,
-        [one_of(*SCREENS), None],
+        [one_of_strings(*SCREENS), None],
         'How candidates are screened: "path" fits an L1 path on all rows, "ftrl" and "rda" learn '
         'in one pass at six penalties. None is "path" below 100,000 rows, else "ftrl".',
         '{"path", "ftrl", "rda"} or None',
     )
     correction: str = parameter(
         "bh",
-        [one_of("bh", "by")],
+        [one_of_strings("bh", "by")],
         '"bh" is valid for independent or positively dependent tests; "by" for any, at a cost of '
         "about log(n_features).",
         '{"bh", "by"}',
@@ -174,22 +174,22 @@ class FDRSelector(BaseFDRSelector):
 
     _contents: ClassVar[dict] = {
         "pvalues_": either(
-            array("f8", "columns", least=0.0, most=1.0),
-            array("f8", "outputs", "columns", least=0.0, most=1.0),
+            array("f8", "columns", minimum=0.0, maximum=1.0),
+            array("f8", "outputs", "columns", minimum=0.0, maximum=1.0),
         ),
         "qvalues_": either(
-            array("f8", "columns", least=0.0, most=1.0),
-            array("f8", "outputs", "columns", least=0.0, most=1.0),
+            array("f8", "columns", minimum=0.0, maximum=1.0),
+            array("f8", "outputs", "columns", minimum=0.0, maximum=1.0),
         ),
         "scores_": either(array("f8", "columns"), array("f8", "outputs", "columns")),
         "head_": either(
-            array("i8", "columns", least=-1), array("i8", "outputs", "columns", least=-1)
+            array("i8", "columns", minimum=-1), array("i8", "outputs", "columns", minimum=-1)
         ),
         "support_": indices("kept", below="columns", increasing=True),
         "candidates_": indices("tests", below="columns"),
-        "candidate_outputs_": array("i8", "tests", least=0),
-        "_controls": rows("tests", "columns", least=1.0, most=1.0),
-        "substitutes_": rows("tests", "columns", least=-1.0, most=1.0),
+        "candidate_outputs_": array("i8", "tests", minimum=0),
+        "_controls": rows("tests", "columns", minimum=1.0, maximum=1.0),
+        "substitutes_": rows("tests", "columns", minimum=-1.0, maximum=1.0),
         "effects_": record(
             {
                 "test": indices("shown", below="tests"),
@@ -200,7 +200,7 @@ class FDRSelector(BaseFDRSelector):
         ),
         "n_components_": count(),
         "n_rare_": count(),
-        "ones_needed_": number(int, least=0),
+        "ones_needed_": number(int, minimum=0),
     }
 
     @locked
@@ -223,7 +223,7 @@ class FDRSelector(BaseFDRSelector):
         self : object
         """
         self._validate_params()
-        training = take(self, X, y, sample_weight, layout=_layout(X))
+        training = validate_training(self, X, y, sample_weight, layout=_layout(X))
         outcomes, _ = outcome_matrix(training.targets, training.columns)
         return self._fit_table(training.targets, training.rows, outcomes, training.weights, also)
 
@@ -232,7 +232,7 @@ class FDRSelector(BaseFDRSelector):
         hashes, also = row_hashes(X), self._validate_also(also)
         if self.n_features_in_ >= MIN_COLUMNS_DUPLICATES and np.all(weights == 1.0):
             warn_duplicate_rows(hashes, outcomes)
-        with one_thread():
+        with single_threaded_blas():
             columns = StandardizedColumns(X, weights)
             selection = self._select(columns, targets, outcomes, also, split_halves(hashes))
         self._set_results(targets, columns, selection)
@@ -304,12 +304,12 @@ class FDRSelector(BaseFDRSelector):
                 self.screen or "ftrl",
             )
             chunks = partial(reader.chunks, targets)
-            with one_thread():
+            with single_threaded_blas():
                 scaling, result = select_rows(chunks, moments, options, method, also, budget)
             self._set_results(targets, scaling, result)
         if isinstance(rows, RowSource):
             self.reading_ = rows.schema
-            made_from(self, rows.files)
+            record_sources(self, rows.files)
         return self
 
     def replicate(self, X, y, sample_weight=None):
@@ -327,14 +327,14 @@ class FDRSelector(BaseFDRSelector):
             less power than all rows: a feature that neither half selects may still be real.
         """
         self._validate_params()
-        training = take(self, X, y, sample_weight, layout=_layout(X))
+        training = validate_training(self, X, y, sample_weight, layout=_layout(X))
         outcomes, _ = outcome_matrix(training.targets, training.columns)
         X = training.rows.tocsr() if sp.issparse(training.rows) else training.rows
         row_halves, supports = split_halves(row_hashes(X)), []
         for half in (False, True):
             in_half = np.flatnonzero(row_halves == half)
             columns = StandardizedColumns(X[in_half], training.weights[in_half])
-            with one_thread():
+            with single_threaded_blas():
                 result = self._select(columns, training.targets, outcomes[in_half])
             supports.append(np.unique(result.columns[result.qvalues <= self.q]))
         return {"supports": supports, "kappa": selection_kappa(supports, self.n_features_in_)}
@@ -415,7 +415,7 @@ class FDRSelector(BaseFDRSelector):
             column, output = int(self.candidates_[test]), int(self.candidate_outputs_[test])
             at = (output, column) if is_multi_output else column
             estimate, error = effects["estimate"][k].item(), effects["error"][k].item()
-            row: dict[str, Any] = {"name": names_of(self, [column])[0], "column": column}
+            row: dict[str, Any] = {"name": get_column_names(self, [column])[0], "column": column}
             if is_multi_output:
                 row["output"] = output if classes is None else classes[output]
             row |= {
@@ -431,17 +431,19 @@ class FDRSelector(BaseFDRSelector):
                 "z": float(self.scores_[at]),
                 "pvalue": float(self.pvalues_[at]),
                 "qvalue": float(self.qvalues_[at]),
-                "substitutes": names_of(self, substitutes),
+                "substitutes": get_column_names(self, substitutes),
                 "halves": tuple(effects["halves"][k].tolist()),
             }
             table.append(row)
         return table
 
     # ------------------------------------------------------------------ preparation
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets | NumberTargets, EncodedTargets]:
+    def _encode_targets(
+        self, y, n_rows: int, **known
+    ) -> tuple[ClassTargets | NumberTargets, EncodedTargets]:
         """Return the kind of the targets, classes or numbers, and the encoded targets."""
         kind = ClassTargets if self._has_class_targets(y) else NumberTargets
-        return kind.of(y, n_rows, self, **known)
+        return kind.encode(y, n_rows, self, **known)
 
     def _options(self, logistic: bool) -> SelectionOptions:
         """Return the parameters of the selection."""

@@ -23,12 +23,17 @@ from tamis.selection.false_discovery.controls import (
     find_collinear_controls,
     leading_components,
 )
-from tamis.selection.false_discovery.multiple_testing import heads_of, representative_qvalues
+from tamis.selection.false_discovery.multiple_testing import (
+    find_representatives,
+    representative_qvalues,
+)
 from tamis.selection.false_discovery.screening.by_path import ScreenResult, noise_correlation
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.system.threads import count_threads
 
-LOCAL = 0.9  # a factor with more of its squared loadings in one group belongs to that group
+MAX_GROUP_LOADING = (
+    0.9  # a factor with more of its squared loadings in one group belongs to that group
+)
 
 
 class SelectionOptions(NamedTuple):
@@ -81,7 +86,7 @@ class DesignPlan(NamedTuple):
         tests = []
         for k, correlated in enumerate(self.correlated):
             group = np.append(correlated.substitutes, self.columns[k])
-            is_common = np.square(loadings[group]).sum(axis=0) <= LOCAL
+            is_common = np.square(loadings[group]).sum(axis=0) <= MAX_GROUP_LOADING
             factors = len(self.design_columns) + np.flatnonzero(is_common)
             controls = np.concatenate([control_indices[k], factors])
             tests.append(ConditionalTest(int(self.outputs[k]), int(column_indices[k]), controls))
@@ -155,7 +160,7 @@ def run_and_correct(
     initial_weights = initial_coefs(design, tests) if options.logistic and tests else None
     results = run_tests(design, tests, options, initial_weights)
     groups = [correlated.substitutes for correlated in plan.correlated]
-    representatives = heads_of(results.pvalues, plan.outputs, plan.columns, groups)
+    representatives = find_representatives(results.pvalues, plan.outputs, plan.columns, groups)
     families = shape[0] * shape[1], shape[0]
     qvalues = representative_qvalues(
         results.pvalues, plan.columns, representatives, shape[1], families, options.correction

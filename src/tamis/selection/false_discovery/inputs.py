@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.class_messages import MAX_CLASSES, one_class_message, too_many_classes_message
-from tamis.base.fast_checks import check_array, check_sparse, dense, distinct, kind_of_targets
+from tamis.base.fast_checks import check_array, check_sparse, target_type, to_dense, unique_classes
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.data.rows import Labels, Rows
 from tamis.data.source import RowSource
-from tamis.selection.false_discovery.claims import CLASS_TARGET_TYPES
+from tamis.selection.false_discovery.base_selector import CLASS_TARGET_TYPES
 from tamis.selection.false_discovery.stream import ColumnMoments, OutcomeChunk, widen
 from tamis.system.progress import Progress
 
@@ -39,7 +39,7 @@ class FirstReading:
         if has_labels:
             self.target_types.add("multilabel-indicator")
             return
-        self.target_types.add(kind_of_targets(targets))
+        self.target_types.add(target_type(targets))
         if sp.issparse(targets) or targets.ndim > 1:
             self.n_outputs = max(self.n_outputs, targets.shape[1])
         elif len(self.distinct_targets) <= MAX_CLASSES:
@@ -57,8 +57,8 @@ class RepeatedReader:
                     watch=FirstReading,
                     tell=lambda done: progress_bar.advance(done - progress_bar.done),
                 )
-            assert rows.surveyed is not None
-            first, rows.surveyed.beside = rows.surveyed.beside, None
+            assert rows.survey_result is not None
+            first, rows.survey_result.observer = rows.survey_result.observer, None
         else:
             if iter(rows) is rows:
                 raise ValueError(
@@ -90,8 +90,8 @@ class RepeatedReader:
     def resolve_targets(self, target_type: str) -> ClassTargets | NumberTargets:
         """Return the encoding of the targets: `target_type`, or by their values for "auto"."""
         source = self.rows if isinstance(self.rows, RowSource) else None
-        if target_type == "auto" and source is not None and source.surveyed is not None:
-            classes = source.surveyed.as_classes()
+        if target_type == "auto" and source is not None and source.survey_result is not None:
+            classes = source.survey_result.as_classes()
         else:
             classes = target_type == "classes" or (
                 target_type == "auto" and self.first.target_types <= {*CLASS_TARGET_TYPES}
@@ -109,7 +109,7 @@ class RepeatedReader:
             raise ValueError(
                 one_class_message("FDRSelector", next(iter(self.first.distinct_targets)))
             )
-        return ClassTargets(distinct(self.first.distinct_targets))
+        return ClassTargets(unique_classes(self.first.distinct_targets))
 
     def chunks(self, encoding: ClassTargets | NumberTargets) -> Iterator[OutcomeChunk]:
         """Read the rows again, with outcomes (rows, outputs): 0 and 1 for classes."""
@@ -137,7 +137,7 @@ def _unpack_chunk(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:
     targets = targets.tocsr() if sp.issparse(targets) else np.asarray(targets)
     if not targets.ndim:
         raise ValueError(f"the targets of a chunk are a single value, {targets!r}. Pass one a row.")
-    if targets.dtype == object and kind_of_targets(targets) == "unknown":
+    if targets.dtype == object and target_type(targets) == "unknown":
         targets = check_array(targets, ensure_2d=False, dtype=np.float64, input_name="targets")
     if targets.dtype.kind == "f" and not sp.issparse(targets) and np.isnan(targets).any():
         raise ValueError("a target is missing (nan). Leave such rows out.")
@@ -151,7 +151,7 @@ def _unpack_chunk(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:
 
 def _encode_outcomes(targets: Any, encoding: ClassTargets | NumberTargets) -> np.ndarray:
     """Return the targets as floats (rows, outputs): 0 and 1 for classes."""
-    targets = dense(targets)
+    targets = to_dense(targets)
     if isinstance(encoding, NumberTargets):
         return np.asarray(targets, dtype=float).reshape(len(targets), encoding.outputs)
     if encoding.labels:

@@ -65,7 +65,7 @@ def harmonic(count: int) -> float:
     return float(np.log(count) + np.euler_gamma + 0.5 / count)
 
 
-def heads_of(
+def find_representatives(
     pvalues: np.ndarray, outputs: np.ndarray, columns: np.ndarray, groups: list
 ) -> np.ndarray:
     """Return for each test the index of the test that represents its group, the group's head.

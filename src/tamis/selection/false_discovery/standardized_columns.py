@@ -48,7 +48,7 @@ class StandardizedColumns:
         product *= self.units[:, None]
         return product
 
-    def picked(self, columns: np.ndarray) -> np.ndarray:
+    def dense_columns(self, columns: np.ndarray) -> np.ndarray:
         """Return some columns as a dense array (rows, columns)."""
         if not self.sparse:
             return self.X[:, columns]

@@ -13,12 +13,12 @@ from tamis.numerics.csr import Csr
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.loop import FREE, INTERCEPT_STEP_RATIO
 from tamis.solvers.first_order.loop_batch import sum_gradients
-from tamis.solvers.first_order.state import Engine
+from tamis.solvers.first_order.state import FirstOrderState
 from tamis.terms.learning_rates import descent_eta
 from tamis.terms.methods import LazyState
 
 
-class Slopes(NamedTuple):
+class GradientSums(NamedTuple):
     """Sums over rows at fixed weights."""
 
     gradient: np.ndarray  # one number a cell
@@ -27,14 +27,16 @@ class Slopes(NamedTuple):
     row_stats: np.ndarray  # rows, norms, gradients at score 0, weights
 
     @classmethod
-    def none(cls, solver_state: Engine) -> "Slopes":
+    def zeros(cls, solver_state: FirstOrderState) -> "GradientSums":
         """Return the sums of no rows."""
         outputs = solver_state.outputs
         return cls(
             np.zeros(solver_state.state.shape[1]), np.zeros(outputs), np.zeros(outputs), np.zeros(4)
         )
 
-    def take(self, solver_state: Engine, rows: Csr, targets: EncodedTargets, weights) -> None:
+    def add_rows(
+        self, solver_state: FirstOrderState, rows: Csr, targets: EncodedTargets, weights
+    ) -> None:
         """Add rows at the present weights of the model."""
         loss, penalty, optimizer, _ = solver_state.terms
         lazies = (solver_state.lazy, solver_state.bias_lazy)
@@ -44,12 +46,14 @@ class Slopes(NamedTuple):
             row_arrays, cells, loss, penalty, optimizer, lazies, solver_state.flags[0], tuple(self)
         )
 
-    def added(self, other: "Slopes") -> "Slopes":
+    def merged(self, other: "GradientSums") -> "GradientSums":
         """Return the sums of the rows of both."""
-        return Slopes(*(left + right for left, right in zip(self, other, strict=True)))
+        return GradientSums(*(left + right for left, right in zip(self, other, strict=True)))
 
 
-def stepped(solver_state: Engine, sums: Slopes, mean_square: float) -> Engine:
+def dual_averaging_step(
+    solver_state: FirstOrderState, sums: GradientSums, mean_square: float
+) -> FirstOrderState:
     """Return the state after one step of dual averaging by all these rows at once.
 
     A row counts as in the pass, but a step by b rows at the same weights would overshoot. So the

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, copied, inlined, prefetch
-from tamis.numerics.random import shuffled
+from tamis.numerics.numba import compiled, force_inlined, prefetch, source_inlined
+from tamis.numerics.random import permuted_index
 from tamis.terms.methods import (
     LazyState,
     adapts,
@@ -46,7 +46,7 @@ MAX_PRODUCT = 1e100  # product of loss factors above which its logarithm goes in
 INTERCEPT_STEP_RATIO = 0.0625
 
 
-@copied
+@source_inlined
 def advance(optimizer, penalty, eta, lazy, penalty_scales):
     """Return the lazy state after one more step."""
     scale, cumulative_l1, base = charge_step(optimizer, penalty, eta, lazy, penalty_scales)
@@ -55,7 +55,7 @@ def advance(optimizer, penalty, eta, lazy, penalty_scales):
     return LazyState(lazy.steps, scale, cumulative_l1, base, sum_scales, sum_scaled_l1, ridge)
 
 
-@copied
+@source_inlined
 def flush_all(optimizer, penalty, state, lazy):
     """Flush all cells; return the lazy state with scale 1 and cumulative L1 0."""
     for cell in range(np.uint64(state.shape[1])):
@@ -64,7 +64,7 @@ def flush_all(optimizer, penalty, state, lazy):
     return LazyState(lazy.steps, 1.0, 0.0, *unchanged)
 
 
-@copied
+@source_inlined
 def begin_step(lazy):
     """Return the lazy state at the start of its next step."""
     steps = lazy.steps + 1.0
@@ -72,14 +72,14 @@ def begin_step(lazy):
     return LazyState(steps, lazy.scale, lazy.cumulative_l1, *unchanged)
 
 
-@copied
+@source_inlined
 def as_floats(lazy):
     """Return a lazy state as a plain tuple, which Numba returns to Python faster."""
     charged = lazy.steps, lazy.scale, lazy.cumulative_l1
     return *charged, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1, lazy.ridge
 
 
-@copied
+@source_inlined
 def needs_flush(optimizer, lazy):
     """Return whether all cells must be flushed now."""
     urgency, n_intervals = flush_urgency(optimizer), lazy.steps / FLUSH_INTERVAL
@@ -88,7 +88,7 @@ def needs_flush(optimizer, lazy):
     )
 
 
-@copied
+@source_inlined
 def update_row_stats(stats, averaging_weight, sqnorm, weight):
     """Return the statistics with one more row: mean row norm and total weight.
 
@@ -97,20 +97,20 @@ def update_row_stats(stats, averaging_weight, sqnorm, weight):
     return stats[0] + (math.sqrt(sqnorm) - stats[0]) * averaging_weight, stats[1], stats[2] + weight
 
 
-@copied
+@source_inlined
 def update_gradient_stats(stats, averaging_weight, gradient_at_zero):
     """Return the statistics with one more row: mean absolute gradient at score 0."""
     return stats[0], stats[1] + (gradient_at_zero - stats[1]) * averaging_weight, stats[2]
 
 
-@copied
+@source_inlined
 def row_at(r, stop, n, key):
     """Return the index of the row at position r of the pass; beyond the end, that of the last."""
     r = min(r, stop - ONE)
-    return shuffled(r, n, key) if key else r
+    return permuted_index(r, n, key) if key else r
 
 
-@copied
+@source_inlined
 def fetch_row(data, indices, first, last):
     """Prefetch the values and column indices of a row."""
     for k in range(first, last, INDICES_PER_CACHE_LINE):
@@ -119,7 +119,7 @@ def fetch_row(data, indices, first, last):
         prefetch(indices, k)
 
 
-@inlined
+@force_inlined
 def fetch_cells(indices, k, state, n_outputs):
     """Prefetch the cells of all outputs of the column of the k-th nonzero; beyond the end of a
     row, of a nonzero of the next stored row.
@@ -130,7 +130,7 @@ def fetch_cells(indices, k, state, n_outputs):
             prefetch(state, column * np.uint64(state.shape[1]) + cell + output)
 
 
-@copied
+@source_inlined
 def add_loss(total, product, cost, factor, weight):
     """Add the loss of a row, `cost` + log(`factor`), to the total loss, `total` + log(`product`).
 
@@ -146,7 +146,7 @@ def add_loss(total, product, cost, factor, weight):
     return total, product
 
 
-@copied
+@source_inlined
 def row_reach(optimizer, eta, bias_eta, sqnorm, norm, steps):
     """Return how far a step moves the score of its row, for a raw gradient of 1.
 
@@ -157,7 +157,7 @@ def row_reach(optimizer, eta, bias_eta, sqnorm, norm, steps):
     return eta * sqnorm + bias_eta
 
 
-@inlined
+@force_inlined
 def score_row(data, indices, first, last, state, optimizer, penalty, lazy, cache):
     """Return the score of a row divided by the scale of the weights, and its squared norm."""
     score, sqnorm, fits_cache = 0.0, 0.0, last - first <= np.uint64(cache.shape[0])
@@ -171,7 +171,7 @@ def score_row(data, indices, first, last, state, optimizer, penalty, lazy, cache
     return score, sqnorm
 
 
-@inlined
+@force_inlined
 def update_row(
     data, indices, first, last, state, optimizer, penalty, lazy, cache, raw_gradient, step
 ):
@@ -195,7 +195,7 @@ def update_row(
         )
 
 
-@copied
+@source_inlined
 def update_intercept(bias, optimizer, lazy, output, raw_gradient, eta):
     """Update an intercept by the raw gradient of a row."""
     weight = current_weight(optimizer, bias, FREE, output, lazy)

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tamis.numerics.csr import NOTHING, Csr, frozen
+from tamis.numerics.csr import EMPTY, Csr, readonly_view
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.loop import learn_many, learn_one
 from tamis.solvers.first_order.loop_weights import (
@@ -30,7 +30,9 @@ INITIAL_LAZY_STATE = tuple(LazyState())  # before the first step
 LEARNING_RATE_SCHEMA = term(
     "step_size", good=lambda learning_rate: 0.0 < learning_rate.step_size(2.0, 1.0, 1.0) < np.inf
 )
-LAZY_STATE_SCHEMA = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 6)
+LAZY_STATE_SCHEMA = tuple_of(
+    number(float, minimum=0.0, exact=True), *[number(float, exact=True)] * 6
+)
 CELL_SIZE_BINDING = {"cells": lambda optimizer, _: optimizer.columns()}  # numbers in a cell
 # Outputs of a slice share the cost of reading a row, so that small slices gain nothing by threads.
 MIN_OUTPUTS_PER_THREAD = 32
@@ -48,7 +50,7 @@ class RowCalls(NamedTuple):
     score: Callable[[], np.ndarray]  # (1, outputs); the next call overwrites it
 
 
-class Engine:
+class FirstOrderState:
     """State of one online model: `outputs` linear functions of `features` columns.
 
     Each feature of each output has a cell of ``optimizer.columns()`` numbers. With one output, the
@@ -61,7 +63,7 @@ class Engine:
     """
 
     _can_split_outputs: ClassVar[bool] = True  # whether threads may split the outputs
-    packs: ClassVar[bool] = True  # whether training may leave out empty columns
+    can_pack_columns: ClassVar[bool] = True  # whether training may leave out empty columns
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "terms": tuple_of(
@@ -83,7 +85,7 @@ class Engine:
         "costs": array("f8", 2, "outputs"),
         "lazy": LAZY_STATE_SCHEMA,
         "bias_lazy": LAZY_STATE_SCHEMA,
-        "stats": floats(3, least=0.0),
+        "stats": floats(3, minimum=0.0),
         "penalty_params": None,
     }
     # The estimator's parameters that `column_penalties` was computed from.
@@ -255,7 +257,10 @@ class Engine:
         if not self.flags[0]:
             return np.zeros(self.outputs)
         zero_row = Csr(
-            NOTHING, frozen(np.zeros(0, np.uint32)), frozen(np.zeros(2, np.uint64)), self.features
+            EMPTY,
+            readonly_view(np.zeros(0, np.uint32)),
+            readonly_view(np.zeros(2, np.uint64)),
+            self.features,
         )
         return self.score(zero_row)[0]
 
@@ -275,16 +280,16 @@ class Engine:
         """Return the number of nonzero weights; only `columns`, if given, may have any."""
         return self._list_nonzeros(0)[0]
 
-    def packed(self, columns: np.ndarray) -> "Engine":
+    def packed(self, columns: np.ndarray) -> "FirstOrderState":
         """Return a state of no rows for some of the columns, in which the cells of a row are closer
-        together in memory. `follow` copies what it learns back.
+        together in memory. `copy_columns_from` copies what it learns back.
         """
         packed_state = copy(self)
         packed_state.state = _zero_state(self.state.shape[0], len(columns), self.outputs)
         packed_state.column_penalties[:] = self.column_penalties[:, columns]
         return packed_state
 
-    def follow(self, other: "Engine", columns: np.ndarray) -> None:
+    def copy_columns_from(self, other: "FirstOrderState", columns: np.ndarray) -> None:
         """Copy the cells and progress of a state of some columns into this one. The two share
         intercepts and losses.
         """
@@ -303,7 +308,7 @@ class Engine:
         )
         return int(n_nonzeros), cells.astype(np.int64), weights
 
-    def grown(self, features: int, column_penalties=None) -> "Engine":
+    def grown(self, features: int, column_penalties=None) -> "FirstOrderState":
         """Return a copy with more columns, whose weights are 0."""
         wider = copy(self)
         wider.state = _zero_state(self.state.shape[0], features, self.outputs)
@@ -312,7 +317,7 @@ class Engine:
         wider.state[:, : self.state.shape[1]] = self.state
         return wider
 
-    def regrouped(self, sources, signs) -> "Engine":
+    def regrouped(self, sources, signs) -> "FirstOrderState":
         """Return a copy with new outputs: output c is `signs[c]` times old output `sources[c]`, or
         0 where `sources[c]` is -1.
         """
@@ -336,7 +341,7 @@ class Engine:
         self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
         self.column_penalties[:] = column_penalties
 
-    def flushed(self) -> "Engine":
+    def flushed(self) -> "FirstOrderState":
         """Return a copy without pending penalties, so that a mean of cells is a mean of weights."""
         other = copy(self)
         other.state, other.bias = self.state.copy(order="K"), self.bias.copy(order="K")
@@ -345,7 +350,7 @@ class Engine:
             other.lazy = (self.lazy[0], 1.0, 0.0, *self.lazy[3:])
         return other
 
-    def mixed(self, other: "Engine", fraction: float) -> "Engine":
+    def weighted_mean_with(self, other: "FirstOrderState", fraction: float) -> "FirstOrderState":
         """Return the weighted mean of this state and another (weight `fraction`), both flushed."""
         result = copy(self)
         result.state = weighted_mean(self.state, other.state, fraction)
@@ -373,12 +378,12 @@ class Engine:
         loop_args = (row_arrays, SINGLE_ROW_SPAN, cells, *self.terms)
         output_range = () if self.outputs == 1 else (self._output_range(0),)
         progress = self._progress()
-        learn_loop = (learn_many if output_range else learn_one).prepared(
+        learn_loop = (learn_many if output_range else learn_one).compiled_for(
             *loop_args, progress, *output_range
         )
         score_args = (rows[:3], cells[:2], *self.terms[1:3])
         score_outputs = (self.flags[0], scores)
-        score_loop = score_rows.prepared(*score_args, progress[:2], *score_outputs)
+        score_loop = score_rows.compiled_for(*score_args, progress[:2], *score_outputs)
 
         def learn() -> None:
             progress = (self.lazy, self.bias_lazy, self.stats, self.flags)
@@ -434,7 +439,9 @@ def check_state_memory(columns: int, features: int, outputs: int) -> None:
 
 
 def _zero_state(columns: int, features: int, outputs: int) -> np.ndarray:
-    """Return zeros of shape (numbers of a cell, features * outputs), in the layout of `Engine`."""
+    """Return zeros of shape (numbers of a cell, features * outputs), in the layout of
+    `FirstOrderState`.
+    """
     check_state_memory(columns, features, outputs)
     if outputs == 1:
         return np.zeros((features, columns)).T

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import copied, helper, inlined, prefetch
+from tamis.numerics.numba import compiled_helper, force_inlined, prefetch, source_inlined
 from tamis.solvers.first_order.loop import (
     FLOATS_PER_CACHE_LINE,
     INTERCEPT_STEP_RATIO,
@@ -77,7 +77,7 @@ class StepConstants(NamedTuple):
     intercept_step: float
 
 
-@helper
+@compiled_helper
 def step_constants(penalty, optimizer, learning_rate, lazy, stats, options):
     """Return the constants after ``lazy[0]`` steps."""
     t, total_weight, max_sqnorm = lazy[0], stats[2], lazy[3]
@@ -99,7 +99,7 @@ def step_constants(penalty, optimizer, learning_rate, lazy, stats, options):
     )
 
 
-@copied
+@source_inlined
 def row_reach(constants, options, sqnorm):
     """Return how far a step moves the score of its row for a raw gradient of 1; 1 for the first
     row, whose step size is not known.
@@ -111,14 +111,14 @@ def row_reach(constants, options, sqnorm):
     )
 
 
-@helper
+@compiled_helper
 def l1_threshold(weight, l1_weight, constants):
     """Return the soft threshold of the cells of a group; 0 if the group is not penalised."""
     is_penalized = weight > 0.0 or l1_weight > 0.0
     return constants.threshold * l1_weight + constants.fading_threshold if is_penalized else 0.0
 
 
-@helper
+@compiled_helper
 def block_norm(members, first, last, state, penalty, threshold, n_outputs):
     """Return the Euclidean norm of a group's cells after the soft threshold."""
     square = 0.0
@@ -131,7 +131,7 @@ def block_norm(members, first, last, state, penalty, threshold, n_outputs):
 
 
 # ---------------------------------------------------------------- score of a row
-@inlined
+@force_inlined
 def prefetch_plan(indptr, i, next_row, cells, groups):
     """Return whether to prefetch the groups of the next row, the distance between the two rows in
     `indices`, and the last nonzero of the next row.
@@ -143,7 +143,7 @@ def prefetch_plan(indptr, i, next_row, cells, groups):
     return prefetches, indptr[next_row] - indptr[i], indptr[next_row + ONE] - ONE
 
 
-@inlined
+@force_inlined
 def score_row(
     rows,
     i,
@@ -212,7 +212,7 @@ def score_row(
 
 
 # ---------------------------------------------------------------- update by a row
-@inlined
+@force_inlined
 def update_row(
     rows, i, next_row, arrays, groups, intercept, first_output, end_output, n_outputs, raw_gradients
 ):
@@ -250,7 +250,7 @@ def update_row(
             bias[0, c] -= raw_gradients[c]
 
 
-@helper
+@compiled_helper
 def sum_squares(arrays, groups, penalty, n_outputs):
     """Compute the squared norm of every group from its cells."""
     state, squares, starts = arrays.state, arrays.squares, groups.starts
@@ -261,7 +261,7 @@ def sum_squares(arrays, groups, penalty, n_outputs):
         squares[g] = norm * norm
 
 
-@helper
+@compiled_helper
 def softmax_gradient(scores, code, first_output, end_output, raw_gradients):
     """Fill the gradient of the multinomial loss of a row in its scores; return the loss."""
     max_score = scores[first_output]
@@ -276,7 +276,7 @@ def softmax_gradient(scores, code, first_output, end_output, raw_gradients):
     return math.log(total) + max_score - scores[first_output + np.uint64(code)]
 
 
-@helper
+@compiled_helper
 def output_target(targets, i, c):
     """Return the target of output c of a row: its own column, or 1 or -1 for class codes."""
     if targets.shape[1] == 1:
@@ -284,7 +284,7 @@ def output_target(targets, i, c):
     return targets[i, c]
 
 
-@inlined
+@force_inlined
 def row_gradients(
     targets, i, weight, scores, first_output, end_output, loss, softmax, costs, raw_gradients, reach
 ):
@@ -315,7 +315,7 @@ def row_gradients(
     return gradient_at_zero
 
 
-@helper
+@compiled_helper
 def row_outputs(tasks, i, options, n_outputs):
     """Return the range (first, end) of the outputs of a row: all outputs, or those of its task."""
     if tasks.shape[0]:
@@ -324,7 +324,7 @@ def row_outputs(tasks, i, options, n_outputs):
     return np.uint64(0), n_outputs
 
 
-@helper
+@compiled_helper
 def advance(lazy, stats, sqnorm, weight, gradient_at_zero, max_sqnorm, alpha_fraction):
     """Return lazy state and statistics after one more step. Entries 2 and 3 of the lazy state are
     the alpha charged so far and the squared norm of the longest row.

@@ -14,7 +14,7 @@ from tamis.solvers.first_order.state import (
     CELL_SIZE_BINDING,
     LEARNING_RATE_SCHEMA,
     SINGLE_ROW_SPAN,
-    Engine,
+    FirstOrderState,
     RowCalls,
 )
 from tamis.solvers.online_groups.loop import GroupArrays, GroupIndex, GroupOptions
@@ -25,7 +25,7 @@ from tamis.solvers.online_groups.loop_passes import (
     write_group_weights,
     write_squares,
 )
-from tamis.solvers.path.loop import Blocks
+from tamis.solvers.path.loop import CoefBlocks
 from tamis.system.schema import array, number, term, tuple_of
 from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.losses import Logistic
@@ -34,10 +34,10 @@ from tamis.terms.optimizers import DualAveraging
 NO_SQUARES = np.zeros(0)  # scores of a fitted model compute the norms of groups from the cells
 
 
-class GroupEngine(Engine):
+class OnlineGroupState(FirstOrderState):
     """State of dual averaging under a group penalty, as in `tamis.solvers.online_groups.loop`."""
 
-    _can_split_outputs = packs = False
+    _can_split_outputs = can_pack_columns = False
     _contents: ClassVar[dict] = {
         "terms": tuple_of(
             term("value", "gradient"),
@@ -45,24 +45,24 @@ class GroupEngine(Engine):
             term(of=(DualAveraging,), binds=CELL_SIZE_BINDING),
             LEARNING_RATE_SCHEMA,
         ),
-        "softmax": number(float, least=0.0, most=1.0, exact=True),
-        "prices": array("f8", "groups", 2, least=0.0),
+        "softmax": number(float, minimum=0.0, maximum=1.0, exact=True),
+        "prices": array("f8", "groups", 2, minimum=0.0),
         "members": array("u4", "places", below="columns"),
-        "starts": array("u8", "groups+1", rising="places"),
-        "squares": array("f8", ("groups", 0), least=0.0),
+        "starts": array("u8", "groups+1", pointers_into="places"),
+        "squares": array("f8", ("groups", 0), minimum=0.0),
         **dict.fromkeys(
             ("owners", "owner_starts", "overlap", "ordered")
         ),  # computed from the groups
     }
 
-    def __init__(self, terms, flags, features: int, outputs: int, blocks: Blocks):
+    def __init__(self, terms, flags, features: int, outputs: int, blocks: CoefBlocks):
         super().__init__(terms, flags, features, outputs)
         self.softmax = 0.0  # 1 if outputs are the classes of one multinomial loss
         self.members, self.starts = np.zeros(0, np.uint32), np.zeros(0, np.uint64)
         self.squares = np.zeros(0)
-        self.take_blocks(blocks)
+        self.validate_array(blocks)
 
-    def take_blocks(self, blocks: Blocks) -> None:
+    def validate_array(self, blocks: CoefBlocks) -> None:
         """Set the groups. What the model has learnt stays: it belongs to columns."""
         members, starts = blocks.members.astype(np.uint32), blocks.starts
         # Unchanged groups keep their squared norms to the bit; groups of new columns follow them.
@@ -77,18 +77,18 @@ class GroupEngine(Engine):
         self.prices = np.column_stack((blocks.weights, blocks.l1_weights))
         self.overlap = blocks.overlap
         self._index_owners()
-        if squares is not None and len(squares) and self.quick:
+        if squares is not None and len(squares) and self.tracks_squares:
             self.squares = np.r_[squares, np.zeros(len(self.prices) - len(squares))]
         else:
-            self.renew()
+            self.recompute_squares()
 
     @property
-    def grouped(self) -> int:
+    def n_grouped_columns(self) -> int:
         """Number of columns that the groups cover."""
         return len(self.owner_starts) - 1 if len(self.owner_starts) else len(self.owners)
 
     @property
-    def quick(self) -> bool:
+    def tracks_squares(self) -> bool:
         """Whether steps can update the squared norms of the groups: no L1 and no signs."""
         penalty = self.terms[1]
         return not penalty.has_l1() and not penalty.positive
@@ -106,9 +106,9 @@ class GroupEngine(Engine):
             counts = np.bincount(self.members, minlength=self.features)
             self.owner_starts = np.r_[0, np.cumsum(counts)].astype(np.uint64)
 
-    def renew(self) -> None:
+    def recompute_squares(self) -> None:
         """Compute the squared norms of the groups, if steps can update them."""
-        self.squares = np.zeros(len(self.prices) if self.quick else 0)
+        self.squares = np.zeros(len(self.prices) if self.tracks_squares else 0)
         if len(self.squares) and self.state.any():
             n_outputs = np.uint64(self.outputs)
             write_squares(self._arrays(), self._groups(), self.terms[1], n_outputs)
@@ -139,7 +139,7 @@ class GroupEngine(Engine):
             raise ValueError("a column is in no group")
         self.overlap = int(counts.max())
         self._index_owners()
-        if len(self.squares) != (len(self.prices) if self.quick else 0):
+        if len(self.squares) != (len(self.prices) if self.tracks_squares else 0):
             raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
     def _learn_span(self, rows, targets: EncodedTargets, weights, span):
@@ -187,9 +187,9 @@ class GroupEngine(Engine):
         return len(cells), cells, weights[cells]
 
     def _set_outputs(self, sources, signs) -> None:
-        """Set the outputs as in `Engine`; the groups then cover the new outputs."""
+        """Set the outputs as in `FirstOrderState`; the groups then cover the new outputs."""
         super()._set_outputs(sources, signs)
-        self.renew()
+        self.recompute_squares()
 
     def constants(self) -> tuple[float, float]:  # type: ignore[override]
         """Return the present divisor beta and strength alpha."""
@@ -217,7 +217,7 @@ class GroupEngine(Engine):
             *self.terms,
         )
         options = self._options()
-        learn_loop = learn_groups.prepared(*loop_args, self.lazy, self.stats, options)
+        learn_loop = learn_groups.compiled_for(*loop_args, self.lazy, self.stats, options)
 
         def learn() -> None:
             # `scratch` may hold factors of earlier rows: their stamps differ.

@@ -59,7 +59,7 @@ def _zero_constant_task_columns(rows, task: np.ndarray):
     column_counts = np.bincount(rows.indices.astype(np.intp), minlength=rows.n_features)
     if column_counts.max(initial=0) < task_sizes[task_sizes > 0].min(initial=1):
         return rows
-    matrix, is_constant = rows.scipy(), np.zeros((len(task_sizes), rows.n_features), dtype=bool)
+    matrix, is_constant = rows.to_scipy(), np.zeros((len(task_sizes), rows.n_features), dtype=bool)
     for q in np.flatnonzero(task_sizes):
         is_constant[q, constant_columns(matrix[np.flatnonzero(task == q)].tocsc())] = True
     if not is_constant.any():
@@ -326,7 +326,7 @@ class TaskDesign:
 
     def task_designs(self):
         """Yield (design, rows, first output) of each task."""
-        matrix = self.rows.scipy()
+        matrix = self.rows.to_scipy()
         matrix = (matrix if self.columns is None else matrix[:, self.columns]).astype(np.float64)
         for task in range(self.outputs // self.task_outputs):
             task_rows = np.flatnonzero(self.task == task)

@@ -29,7 +29,7 @@ from tamis.terms.methods import (
 ONE = np.uint64(1)
 
 
-class Blocks(NamedTuple):
+class CoefBlocks(NamedTuple):
     """Groups of columns, with the weights of their norms and of L1 inside them."""
 
     members: np.ndarray  # column of each stacked coordinate, uint64
@@ -50,11 +50,11 @@ class Blocks(NamedTuple):
             return 1
         return int(np.bincount(self.members.astype(np.int64)).max())
 
-    def stacked(self, columns: np.ndarray) -> np.ndarray:
+    def to_stacked(self, columns: np.ndarray) -> np.ndarray:
         """Copy values of columns (first axis) to the stacked coordinates."""
         return columns[self.members.astype(np.int64)]
 
-    def gathered(self, stacked_values: np.ndarray) -> np.ndarray:
+    def sum_copies(self, stacked_values: np.ndarray) -> np.ndarray:
         """Sum stacked values over the copies of each column."""
         columns = np.zeros((self.n_columns, *stacked_values.shape[1:]))
         members = self.members.astype(np.int64)

@@ -1,6 +1,6 @@
 """Bound losses: the weighted loss of all rows as a function of their scores, with gradient,
-curvature, dual value and best intercepts. `RowLosses` binds any row loss, `Softmax` is the
-multinomial loss.
+curvature, dual value and best intercepts. `BoundRowLoss` binds any row loss, `BoundMultinomialLoss`
+is the multinomial loss.
 """
 
 import numpy as np
@@ -49,7 +49,7 @@ class InterceptDesign:
         return weighted_gradients.sum(axis=0)
 
 
-class RowLosses:
+class BoundRowLoss:
     """Weighted sum of a row loss over all rows, with their targets and offsets, as a function of
     the scores without the offset.
     """
@@ -61,10 +61,10 @@ class RowLosses:
         # Unit of second derivatives: their bound, or 1 if there is none.
         self.hessian_scale = self.lipschitz if np.isfinite(self.lipschitz) else 1.0
 
-    def select_rows(self, indices: np.ndarray, weights: np.ndarray) -> "RowLosses":
+    def select_rows(self, indices: np.ndarray, weights: np.ndarray) -> "BoundRowLoss":
         """Return the bound loss of some of the rows with other weights."""
         offset = None if self.offset is None else self.offset[indices]
-        return RowLosses(self.loss, self.targets[indices], weights, offset)
+        return BoundRowLoss(self.loss, self.targets[indices], weights, offset)
 
     @property
     def is_quadratic(self) -> bool:
@@ -156,7 +156,7 @@ class RowLosses:
         return bias, scores
 
 
-class Softmax:
+class BoundMultinomialLoss:
     """Multinomial logistic loss of class codes, the weighted sum of log sum_k exp(f_k) - f_y."""
 
     lipschitz, hessian_scale, is_quadratic = 0.5, 0.5, False
@@ -165,9 +165,9 @@ class Softmax:
         self.weights, self.one_hot = weights, np.eye(n_classes)[classes]
         self.class_codes = classes.astype(np.int64)
 
-    def select_rows(self, indices: np.ndarray, weights: np.ndarray) -> "Softmax":
+    def select_rows(self, indices: np.ndarray, weights: np.ndarray) -> "BoundMultinomialLoss":
         """Return the bound loss of some of the rows with other weights."""
-        return Softmax(self.class_codes[indices], self.one_hot.shape[1], weights)
+        return BoundMultinomialLoss(self.class_codes[indices], self.one_hot.shape[1], weights)
 
     def value(self, scores) -> float:
         """Return the weighted loss."""

@@ -4,8 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
-from tamis.solvers.path.problem import Outcome, Problem
-from tamis.solvers.path.solver import largest_alpha, multiply_strength, solve
+from tamis.solvers.path.problem import GroupProblem, GroupSolution
+from tamis.solvers.path.solver import compute_alpha_max, scale_penalty, solve_problem
 
 # Smallest alpha over the largest, and the same where there are more columns than rows.
 MIN_ALPHA_RATIO, MIN_ALPHA_RATIO_WIDE = 0.01, 0.05
@@ -23,13 +23,13 @@ def alpha_grid(largest: float, n_alphas: int, is_wide: bool) -> np.ndarray:
     )
 
 
-def take_alphas(alphas, problem: Problem, penalty) -> np.ndarray:
+def resolve_alphas(alphas, problem: GroupProblem, penalty) -> np.ndarray:
     """Return strengths in decreasing order: the given ones or, for a number, a grid of that
     length.
     """
     if isinstance(alphas, Integral):
         is_wide = problem.design.n_rows < problem.blocks.n_columns
-        largest = largest_alpha(problem, penalty)
+        largest = compute_alpha_max(problem, penalty)
         if np.isnan(largest):
             raise ValueError(
                 f"{penalty!r} has no dual_scale, so the largest useful strength is not known. "
@@ -46,24 +46,26 @@ def take_alphas(alphas, problem: Problem, penalty) -> np.ndarray:
 
 
 def solve_path(
-    problem: Problem, penalty, alphas, tol: float, max_iter: int, largest: float = 0.0
-) -> list[Outcome]:
+    problem: GroupProblem, penalty, alphas, tol: float, max_iter: int, largest: float = 0.0
+) -> list[GroupSolution]:
     """Return the solutions for strengths in decreasing order; `largest` is the smallest strength
     whose solution is 0, if it is known.
     """
     warm_start, outcomes = None, []
     for alpha in alphas:
-        scaled_penalty = multiply_strength(penalty, float(alpha))
-        outcome = solve(problem, scaled_penalty, tol, max_iter, warm_start, largest * penalty.alpha)
+        scaled_penalty = scale_penalty(penalty, float(alpha))
+        outcome = solve_problem(
+            problem, scaled_penalty, tol, max_iter, warm_start, largest * penalty.alpha
+        )
         warm_start = outcome[:2]
         outcomes.append(outcome)
     return outcomes
 
 
-def path_arrays(problem: Problem, alphas: np.ndarray, outcomes: list[Outcome]) -> dict:
+def path_arrays(problem: GroupProblem, alphas: np.ndarray, outcomes: list[GroupSolution]) -> dict:
     """Return a path as a dict of arrays."""
     starts = problem.blocks.starts.astype(np.int64)[:-1]
-    solutions = [problem.shown(outcome.w, outcome.bias) for outcome in outcomes]
+    solutions = [problem.to_coef(outcome.w, outcome.bias) for outcome in outcomes]
     group_norms = [np.sqrt(np.add.reduceat((o.w**2).sum(axis=1), starts)) for o in outcomes]
     return {
         "alpha": alphas,

@@ -15,7 +15,7 @@ from tamis.solvers.path.loop import (
     screen_blocks,
     value_blocks,
 )
-from tamis.solvers.path.problem import Problem, is_penalized
+from tamis.solvers.path.problem import GroupProblem, is_penalized
 
 MAX_SCREENING_GAP = 0.05  # gap over the null deviance above which screening rarely finds blocks
 # Gap over the objective that is rounding: below it, a block at its threshold is not proved to be 0.
@@ -39,38 +39,40 @@ class PointEvaluation(NamedTuple):
     is_zero: np.ndarray
 
 
-def compute_scores(problem: Problem, w, bias) -> np.ndarray:
+def compute_scores(problem: GroupProblem, w, bias) -> np.ndarray:
     """Return the scores of the rows."""
-    return problem.design.scores(problem.blocks.gathered(w)) + problem.design.intercept_scores(bias)
+    return problem.design.scores(problem.blocks.sum_copies(w)) + problem.design.intercept_scores(
+        bias
+    )
 
 
-def center_and_gradient(problem: Problem, w, bias, scores=None):
+def center_and_gradient(problem: GroupProblem, w, bias, scores=None):
     """Return the best intercepts for some coefficients, the scores, the row gradients and the
     stacked gradient; `scores` avoids their computation where they are known.
     """
-    design, bound_loss = problem.design, problem.smooth
+    design, bound_loss = problem.design, problem.bound_loss
     scores = compute_scores(problem, w, bias) if scores is None else scores
     if problem.fit_intercept:
         bias, scores = bound_loss.center(design, scores, bias)
     raw_gradient = bound_loss.gradient(scores)
-    stacked_gradient = problem.blocks.stacked(
+    stacked_gradient = problem.blocks.to_stacked(
         design.coef_gradient(bound_loss.weights[:, None] * raw_gradient)
     )
     return bias, scores, raw_gradient, stacked_gradient
 
 
-def null_deviance(problem: Problem) -> float:
+def null_deviance(problem: GroupProblem) -> float:
     """Return twice the difference between the loss of the best intercepts alone and the smallest
     possible loss, at least rounding.
     """
-    bound_loss = problem.smooth
+    bound_loss = problem.bound_loss
     best_loss = bound_loss.best_loss()
     null_loss = bound_loss.null_loss(problem.design, problem.fit_intercept)
     return max(2.0 * (null_loss - best_loss), 1e-9 * abs(best_loss), 1e-300)
 
 
 def evaluate_point(
-    problem: Problem, penalty, gap_limit: float, deviance: float, w, bias, scores=None
+    problem: GroupProblem, penalty, gap_limit: float, deviance: float, w, bias, scores=None
 ) -> PointEvaluation:
     """Evaluate a point with one pass over all columns.
 
@@ -78,7 +80,7 @@ def evaluate_point(
     deviance, above which it proves nothing. Screening needs a gap, a bounded second derivative of
     the loss, and `soft_threshold` of the penalty.
     """
-    design, bound_loss, blocks = problem.design, problem.smooth, problem.blocks
+    design, bound_loss, blocks = problem.design, problem.bound_loss, problem.blocks
     arrays, n_outputs = block_arrays(blocks), np.uint64(design.outputs)
     bias, scores, raw_gradient, gradient = center_and_gradient(problem, w, bias, scores)
     flat_gradient = np.ascontiguousarray(gradient).ravel()
@@ -104,7 +106,7 @@ def evaluate_point(
         can_screen = has_soft_threshold and np.isfinite(bound_loss.lipschitz)
         if can_screen and gap_limit < gap <= MAX_SCREENING_GAP * deviance:
             radius = np.sqrt(2.0 * bound_loss.lipschitz * (gap + GAP_ROUNDING * abs(objective)))
-            column_norms = blocks.stacked(design.column_norms())
+            column_norms = blocks.to_stacked(design.column_norms())
             screen_blocks(
                 feasible, *arrays, column_norms, radius, penalty, n_outputs, excess, is_zero
             )
@@ -129,7 +131,7 @@ def evaluate_point(
     )
 
 
-def _unpenalized_gap(problem: Problem, penalty, w, gradient) -> float:
+def _unpenalized_gap(problem: GroupProblem, penalty, w, gradient) -> float:
     """Return the possible decrease in coordinates that are not penalized, whose gradient is 0 at a
     dual feasible point.
     """
@@ -138,7 +140,10 @@ def _unpenalized_gap(problem: Problem, penalty, w, gradient) -> float:
     if not is_free.any():
         return 0.0
     is_free = np.repeat(is_free, np.diff(blocks.starts).astype(np.int64))
-    free_gradient, column_norms = gradient[is_free], blocks.stacked(problem.design.column_norms())
+    free_gradient, column_norms = (
+        gradient[is_free],
+        blocks.to_stacked(problem.design.column_norms()),
+    )
     if getattr(penalty, "positive", 0.0):
         free_gradient = np.where(w[is_free] > 0.0, free_gradient, np.minimum(free_gradient, 0.0))
     free_norms = column_norms[is_free, None]

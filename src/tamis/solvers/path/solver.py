@@ -12,8 +12,14 @@ from tamis.solvers.path.inner.newton import (
     proximal_newton,
     shares_gram,
 )
-from tamis.solvers.path.loop import Blocks, dual_blocks
-from tamis.solvers.path.problem import Outcome, Problem, is_penalized, nonzero_blocks, select_blocks
+from tamis.solvers.path.loop import CoefBlocks, dual_blocks
+from tamis.solvers.path.problem import (
+    GroupProblem,
+    GroupSolution,
+    is_penalized,
+    nonzero_blocks,
+    select_blocks,
+)
 from tamis.solvers.path.screening import (
     GAP_ROUNDING,
     PointEvaluation,
@@ -31,7 +37,7 @@ FISTA_ITERATIONS = 200  # iterations of FISTA between two evaluations of all col
 MAX_STALLED_ITERATIONS = 10
 
 
-def largest_alpha(problem: Problem, penalty) -> float:
+def compute_alpha_max(problem: GroupProblem, penalty) -> float:
     """Return alpha_max, the smallest factor of the penalty whose solution has no nonzero penalized
     coefficient; nan if the penalty has no `dual_scale`.
     """
@@ -49,14 +55,14 @@ def largest_alpha(problem: Problem, penalty) -> float:
     return float(dual_norm) / penalty.alpha
 
 
-def multiply_strength(penalty, alpha: float):
+def scale_penalty(penalty, alpha: float):
     """Return the penalty with alpha times its strength."""
     return penalty._replace(alpha=alpha * penalty.alpha)
 
 
-def solve(
-    problem: Problem, penalty, tol: float, max_iter: int, start=None, largest: float = 0.0
-) -> Outcome:
+def solve_problem(
+    problem: GroupProblem, penalty, tol: float, max_iter: int, start=None, largest: float = 0.0
+) -> GroupSolution:
     """Minimise by working sets, from the weights and intercepts `start`.
 
     Stops when the duality gap is at most `tol` times the null deviance or, if the problem is not
@@ -82,7 +88,7 @@ def solve(
     best_dual, tol_factor, previous = -np.inf, 1.0, np.inf
     n_stalled, lowest_objective, lowest_remaining = 0, np.inf, np.inf
     gap_and_violation = (np.inf, np.nan) if certified else (np.nan, np.inf)
-    solution = Outcome(w, bias, *gap_and_violation, np.inf, history, limit)
+    solution = GroupSolution(w, bias, *gap_and_violation, np.inf, history, limit)
     for iteration in range(1, max_iter + 1):
         # 1. Evaluate objective, gap and gradient of all columns.
         point = evaluate_point(problem, penalty, limit, deviance, w, bias, scores)
@@ -101,7 +107,7 @@ def solve(
             _history_entry(iteration, objective, remaining, certified, is_nonzero, is_candidate)
         )
         gap_and_violation = (remaining, np.nan) if certified else (np.nan, remaining)
-        solution = Outcome(w, bias, *gap_and_violation, objective, history, limit)
+        solution = GroupSolution(w, bias, *gap_and_violation, objective, history, limit)
         # 2. Stop at the limit, or after iterations without progress.
         is_stalled = (
             lowest_objective - objective <= min_decrease and remaining >= 0.99 * lowest_remaining
@@ -128,7 +134,7 @@ def solve(
                 point.excess, is_nonzero | is_free, is_candidate, set_size
             )
         if certified:
-            is_last = problem.smooth.is_quadratic and n_violating <= set_size
+            is_last = problem.bound_loss.is_quadratic and n_violating <= set_size
             inner_tol = _inner_tolerance(point, is_candidate, w, remaining, limit, tol, is_last)
         else:
             inner_tol = max(0.3 * limit, 0.1 * remaining)
@@ -145,7 +151,7 @@ def solve(
     raise AssertionError("unreachable")
 
 
-def _without_penalty(problem: Problem) -> Problem:
+def _without_penalty(problem: GroupProblem) -> GroupProblem:
     """Return the problem without penalty weights, so that nothing is screened: the gradient of its
     solution is 0.
     """
@@ -155,11 +161,11 @@ def _without_penalty(problem: Problem) -> Problem:
     )
 
 
-def _max_growth(problem: Problem) -> int:
+def _max_growth(problem: GroupProblem) -> int:
     """Return the largest number of blocks that may join a working set at once."""
     blocks = problem.blocks
     max_growth = blocks.n_groups // GROWTH_DIVISOR
-    if problem.smooth.is_quadratic:
+    if problem.bound_loss.is_quadratic:
         max_growth = max(
             max_growth, problem.design.n_rows * blocks.n_groups // max(2 * len(blocks.members), 1)
         )
@@ -205,7 +211,7 @@ def _inner_tolerance(
     )
 
 
-def _zero_blocks(blocks: Blocks, w, is_zeroed) -> np.ndarray:
+def _zero_blocks(blocks: CoefBlocks, w, is_zeroed) -> np.ndarray:
     """Return the stacked coefficients with some blocks set to 0."""
     return np.where(np.repeat(is_zeroed, np.diff(blocks.starts).astype(np.int64))[:, None], 0.0, w)
 
@@ -228,7 +234,7 @@ def _select_working_set(excess, is_required, is_candidate, size: int) -> np.ndar
 
 
 def _solve_working_set(
-    problem: Problem, penalty, working_set, w, tol: float, bias, scores, gradient
+    problem: GroupProblem, penalty, working_set, w, tol: float, bias, scores, gradient
 ):
     """Minimise over some blocks, the others at 0, from a point with these scores and this stacked
     gradient.
@@ -259,7 +265,7 @@ def _solve_working_set(
         design = design.select_columns(columns)
     new_w[coords], bias = fista(
         design,
-        problem.smooth,
+        problem.bound_loss,
         set_blocks,
         penalty,
         set_w,
@@ -271,7 +277,7 @@ def _solve_working_set(
     return new_w, bias, None
 
 
-def _uses_newton(problem: Problem, n_coords: int) -> bool:
+def _uses_newton(problem: GroupProblem, n_coords: int) -> bool:
     """Return whether proximal Newton is worth its Gram matrix; with one output it can do without
     one.
     """

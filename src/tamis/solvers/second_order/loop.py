@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, inlined, prefetch
+from tamis.numerics.numba import compiled, force_inlined, prefetch
 from tamis.solvers.first_order.loop import PREFETCH_DISTANCE, fetch_row, row_at
 from tamis.solvers.second_order.loop_heap import (
     Row,
@@ -28,7 +28,7 @@ MAX_CACHED_QUOTIENTS = 1024  # nonzeros of a row whose quotients x / precision a
 
 
 # ------------------------------------------------------------------------ scores and variances
-@inlined
+@force_inlined
 def fetch_column(indices, k, state):
     """Prefetch the cells of the column of the k-th nonzero in a diagonal state; beyond the end of
     a row, of a nonzero of the next stored row.
@@ -39,7 +39,7 @@ def fetch_column(indices, k, state):
         prefetch(state, column * width + c)
 
 
-@inlined
+@force_inlined
 def score_diagonal(row, state, settings, scores, variances):
     """Fill the scores and variances of a row under diagonal covariances."""
     n_outputs, prior = np.uint64(scores.shape[0]), settings.prior
@@ -59,7 +59,7 @@ def score_diagonal(row, state, settings, scores, variances):
             variances[c] += 1.0 / (prior + state[bias, n_outputs + c])
 
 
-@inlined
+@force_inlined
 def rotate(row, root, intercept, rotated):
     """Fill `rotated` with A'x, where A is the root of the covariance."""
     width = np.uint64(rotated.shape[0])
@@ -72,7 +72,7 @@ def rotate(row, root, intercept, rotated):
             rotated[j] += root[column, j] * x
 
 
-@inlined
+@force_inlined
 def dot(a, b):
     """Return the inner product, in four independent sums for instruction-level parallelism."""
     n = np.uint64(a.shape[0])
@@ -88,7 +88,7 @@ def dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@inlined
+@force_inlined
 def score_full(row, state, settings, scores, variances, rotated):
     """Fill the scores and variances of a row under full covariances."""
     for c in range(np.uint64(scores.shape[0])):
@@ -102,7 +102,7 @@ def score_full(row, state, settings, scores, variances, rotated):
             variances[c] = dot(rotated[c], rotated[c])
 
 
-@inlined
+@force_inlined
 def score_row(row, state, settings, scores, variances, rotated):
     """Fill the scores and variances of a row."""
     if state.ndim == 3:
@@ -112,7 +112,7 @@ def score_row(row, state, settings, scores, variances, rotated):
 
 
 # -------------------------------------------------------------- updates of means and variances
-@inlined
+@force_inlined
 def update_full(root, update, rotated, variance):
     """Add g S x to the mean and change the root A to that of S - k S x x'S.
 
@@ -131,7 +131,7 @@ def update_full(root, update, rotated, variance):
                 root[i, j] -= gamma * projection * rotated[j]
 
 
-@inlined
+@force_inlined
 def update_diagonal(row, state, settings, n_outputs, updated_outputs, updates):
     """Update some outputs of a diagonal state by a row."""
     for k in range(row.first, row.last):
@@ -146,7 +146,7 @@ def update_diagonal(row, state, settings, n_outputs, updated_outputs, updates):
             update_weight(state, bias, updated_outputs[b], n_outputs, settings.prior, 1.0, update)
 
 
-@inlined
+@force_inlined
 def update_outputs(row, state, heaps, settings, updated_outputs, updates, rotated, variances):
     """Update some outputs by a row; `updates` has their updates of mean and precision."""
     n_outputs, (heap_columns, positions) = np.uint64(variances.shape[0]), heaps

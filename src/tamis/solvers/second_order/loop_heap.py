@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import helper, inlined
+from tamis.numerics.numba import compiled_helper, force_inlined
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
@@ -42,7 +42,7 @@ class Update(NamedTuple):
     precision: float
 
 
-@inlined
+@force_inlined
 def update_weight(state, column, output, n_outputs, prior, x, update):
     """Update the mean and the precision of one weight."""
     added_precision = state[column, n_outputs + output]
@@ -50,7 +50,7 @@ def update_weight(state, column, output, n_outputs, prior, x, update):
     state[column, n_outputs + output] = added_precision + update.precision * (x * x)
 
 
-@helper
+@compiled_helper
 def sift_down(state, heap, positions, output, n_outputs, position):
     """Restore the heap after the column at a position gained precision: sift it down."""
     size, precision = np.uint64(heap.shape[0]), n_outputs + output
@@ -74,7 +74,7 @@ def sift_down(state, heap, positions, output, n_outputs, position):
     positions[column, output] = position + ONE
 
 
-@helper
+@compiled_helper
 def update_selected(row, state, heap, positions, settings, output, n_outputs, update):
     """Update one output by a row, then select its most precise columns and set the weights of the
     others to 0.

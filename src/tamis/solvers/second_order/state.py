@@ -11,7 +11,7 @@ import numpy as np
 from tamis.numerics.csr import Csr
 from tamis.solvers.first_order.state import (
     SINGLE_ROW_SPAN,
-    Engine,
+    FirstOrderState,
     RowCalls,
     mean_lazy_state,
     mean_losses,
@@ -23,7 +23,7 @@ from tamis.system.memory import check_memory
 from tamis.system.schema import array, floats, number, one_of, size, term, tuple_of
 
 
-class ConfidenceEngine(Engine):
+class ConfidenceState(FirstOrderState):
     """State of `outputs` normal distributions over the weights of `features` columns and a constant
     column; `tamis.solvers.second_order.loop` describes its arrays.
 
@@ -31,14 +31,15 @@ class ConfidenceEngine(Engine):
     output differ from 0. `kept` has one heap of selected columns for each output.
     """
 
-    _can_split_outputs = packs = False
+    _can_split_outputs = can_pack_columns = False
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "terms": tuple_of(term("direction_and_margin"), term("confidence_update", "weighs")),
         "flags": tuple_of(
-            number(float, least=0.0, most=1.0, exact=True), number(float, above=0.0, exact=True)
+            number(float, minimum=0.0, maximum=1.0, exact=True),
+            number(float, above=0.0, exact=True),
         ),
-        "clock": floats(2, least=0.0),
+        "clock": floats(2, minimum=0.0),
         "state": one_of(
             array("f8", "columns+1", "2*outputs"), array("f8", "outputs", "columns+2", "columns+1")
         ),
@@ -159,11 +160,11 @@ class ConfidenceEngine(Engine):
         indices = np.nonzero(self._mean_weights())
         return indices[0] * self.outputs + indices[1], self._mean_weights()[indices]
 
-    def flushed(self) -> "ConfidenceEngine":
+    def flushed(self) -> "ConfidenceState":
         """Return the state itself: it has no pending penalties."""
         return self
 
-    def mixed(self, other, fraction: float) -> "ConfidenceEngine":
+    def weighted_mean_with(self, other, fraction: float) -> "ConfidenceState":
         """Return the weighted mean of this state and another, whose weight is `fraction`."""
         result = copy(self)
         result.state = weighted_mean(self.state, other.state, fraction)
@@ -186,12 +187,12 @@ class ConfidenceEngine(Engine):
         heaps = () if has_one_diagonal else ((self.kept, self.places),)
         row_arrays = (*rows[:3], targets.columns, weights)
         loop_args = (row_arrays, SINGLE_ROW_SPAN, self.state, *heaps, self.costs[0], *self.terms)
-        learn_loop = (learn_one if has_one_diagonal else learn_many).prepared(
+        learn_loop = (learn_one if has_one_diagonal else learn_many).compiled_for(
             *loop_args, self.clock, self.flags
         )
         scores = np.empty((1, self.outputs))
         score_args = (rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
-        score_loop = score_rows_and_variances.prepared(*score_args)
+        score_loop = score_rows_and_variances.compiled_for(*score_args)
 
         def learn() -> None:
             self.clock = learn_loop(*loop_args, self.clock, self.flags)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
-from tamis.numerics.csr import frozen
+from tamis.numerics.csr import readonly_view
 from tamis.solvers.svm_dual.loop import Entries, descend, newton_steps, score_rows
 from tamis.solvers.svm_dual.loop_active_set import exchange
 
@@ -23,7 +23,7 @@ MAX_EXACT_ROUNDS = 6  # rounds of Newton steps with `exact=True`
 ROUNDING = 1e-12  # relative rounding error of the dual, and tolerance with `exact=True`
 
 
-class SvmOutcome(NamedTuple):
+class SVMSolution(NamedTuple):
     """Solution of a support vector dual."""
 
     alpha: np.ndarray
@@ -46,7 +46,7 @@ class SvmOutcome(NamedTuple):
 
 def solve_svm(
     kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=None, exact=False
-) -> SvmOutcome:
+) -> SVMSolution:
     r"""Solve one support vector problem over a kernel matrix by sequential minimal optimisation,
     with active set steps where that is slow.
 
@@ -87,13 +87,13 @@ def solve_svm(
     outcome : SvmOutcome
         Solution, scores of the rows, value and duality gap.
     """
-    kernel = frozen(np.require(kernel, requirements=["C", "A"]))
+    kernel = readonly_view(np.require(kernel, requirements=["C", "A"]))
     signs, linear, caps = (
         np.ascontiguousarray(array, dtype=np.float64) for array in (signs, linear, caps)
     )
     rows = np.arange(len(signs)) if rows is None else np.ascontiguousarray(rows)
     entries = Entries(rows.astype(np.uint64), signs, signs * linear, caps)
-    alpha = np.zeros(len(signs)) if start is None else feasible(start, signs, caps)
+    alpha = np.zeros(len(signs)) if start is None else make_feasible(start, signs, caps)
     scores = np.zeros(len(kernel))
     if start is not None:
         score_rows(kernel, row_weights(alpha, entries, len(kernel)), scores)
@@ -119,7 +119,7 @@ def solve_svm(
         is_refined = is_close and not (exact_rounds and max_gradient - min_gradient > ROUNDING)
         if steps >= max_iter or is_stuck or is_refined:
             # Recompute the scores: sums of many steps have drifted in their last bits.
-            alpha = feasible(alpha, signs, caps)
+            alpha = make_feasible(alpha, signs, caps)
             beta = row_weights(alpha, entries, len(kernel))
             score_rows(kernel, beta, scores)
             max_gradient, min_gradient = gradient_range(entries, alpha, scores)
@@ -136,7 +136,9 @@ def solve_svm(
     intercept = _intercept(max_gradient, min_gradient)
     quadratic, gain = float(beta @ scores), float(linear @ alpha)
     gap = _gap(linear - signs * (scores[entries.rows] + intercept), alpha, caps)
-    return SvmOutcome(alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, converged)
+    return SVMSolution(
+        alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, converged
+    )
 
 
 def solve_free_entries(kernel, entries: Entries, alpha, scores) -> int:
@@ -198,7 +200,7 @@ def run_active_set(kernel, entries: Entries, alpha, scores, tol: float) -> int:
             0.25 * tol,
             MAX_EXCHANGES,
         )
-        new_alpha = feasible(new_alpha, entries.signs, entries.caps)
+        new_alpha = make_feasible(new_alpha, entries.signs, entries.caps)
         score_rows(kernel, row_weights(new_alpha, entries, len(kernel)), new_scores)
         values = [
             entries.targets @ (entries.signs * a) - 0.5 * row_weights(a, entries, len(kernel)) @ f
@@ -258,7 +260,7 @@ def row_weights(alpha, entries: Entries, n_rows: int) -> np.ndarray:
     return np.bincount(entries.rows.astype(np.intp), entries.signs * alpha, n_rows)
 
 
-def feasible(start, signs, caps) -> np.ndarray:
+def make_feasible(start, signs, caps) -> np.ndarray:
     """Return a copy of `start` clipped to the caps, with the entries of one sign scaled down so
     that both signs have the same sum.
     """

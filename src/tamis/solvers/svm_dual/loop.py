@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, copied, helper
+from tamis.numerics.numba import compiled, compiled_helper, source_inlined
 
 ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
@@ -26,7 +26,7 @@ class Entries(NamedTuple):
     caps: np.ndarray
 
 
-@helper
+@compiled_helper
 def add_rows(kernel, beta, scores):
     """Add the kernel times `beta` to `scores`, skipping rows of weight 0."""
     n = np.uint64(scores.shape[0])
@@ -37,7 +37,7 @@ def add_rows(kernel, beta, scores):
                 scores[r] += weight * kernel[i, r]
 
 
-@copied
+@source_inlined
 def add_outer(matrix, vector, factor):
     """Add a factor times the outer product of a vector with itself."""
     n = np.uint64(vector.shape[0])
@@ -56,7 +56,7 @@ def score_rows(kernel, beta, scores):
     add_rows(kernel, beta, scores)
 
 
-@helper
+@compiled_helper
 def select_first(active, n_active, rows, targets, scores, can_rise, can_fall):
     """Return the entry of the largest gradient among those that may rise, this gradient, and the
     smallest gradient of those that may fall.
@@ -72,7 +72,7 @@ def select_first(active, n_active, rows, targets, scores, can_rise, can_fall):
     return argmax_gradient, max_gradient, min_gradient
 
 
-@copied
+@source_inlined
 def select_second(
     kernel, active, n_active, rows, targets, scores, can_fall, diagonal, first, max_gradient
 ):
@@ -94,7 +94,7 @@ def select_second(
     return second
 
 
-@helper
+@compiled_helper
 def update_directions(e, signs, caps, alpha, can_rise, can_fall):
     """Set whether the weight of an entry's row may rise or fall through this entry."""
     below_cap, above_zero = alpha[e] < caps[e], alpha[e] > 0.0
@@ -103,7 +103,7 @@ def update_directions(e, signs, caps, alpha, can_rise, can_fall):
     )
 
 
-@helper
+@compiled_helper
 def clip_step(value, change, capacity, cap):
     """Return a coordinate after a step, exactly at its bound if the step used all of `capacity`."""
     if abs(change) < capacity:
@@ -111,7 +111,7 @@ def clip_step(value, change, capacity, cap):
     return cap if change > 0.0 else 0.0
 
 
-@copied
+@source_inlined
 def shrink_active(
     active, n_active, rows, targets, scores, can_rise, can_fall, max_gradient, min_gradient
 ):
@@ -131,7 +131,7 @@ def shrink_active(
     return n_remaining
 
 
-@helper
+@compiled_helper
 def list_active(active, caps):
     """List all entries of positive cap; return their number."""
     n_active = ZERO

@@ -4,14 +4,14 @@ follow so that they stay optimal, and one of them may reach a bound.
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, copied, helper
+from tamis.numerics.numba import compiled, compiled_helper, source_inlined
 from tamis.solvers.svm_dual.loop import MIN_CURVATURE, ONE, ZERO, clip_step
 
 # Fraction of a row outside of the span of the members, from which it may join them.
 MIN_INDEPENDENT_FRACTION = 1e-10
 
 
-@copied
+@source_inlined
 def select_highest(rows, signs, targets, caps, alpha, scores):
     """Return the entry of the largest gradient among those through which the weight of a row may
     rise, and whether there is one.
@@ -25,7 +25,7 @@ def select_highest(rows, signs, targets, caps, alpha, scores):
     return best, has_candidate
 
 
-@copied
+@source_inlined
 def select_violator(is_member, rows, signs, targets, caps, alpha, scores, common_gradient, tol):
     """Return the entry outside of the members whose gradient violates optimality most, and the
     direction of its row weight (1, -1), or 0 if there is none.
@@ -41,7 +41,7 @@ def select_violator(is_member, rows, signs, targets, caps, alpha, scores, common
     return best, direction
 
 
-@copied
+@source_inlined
 def append_to_inverse(inverse, n_members, column, schur_complement):
     """Update the inverse for one more row; `column` is the old inverse times that row, and
     `schur_complement` what remains of its diagonal.
@@ -53,7 +53,7 @@ def append_to_inverse(inverse, n_members, column, schur_complement):
     inverse[n_members, n_members] = 1.0 / schur_complement
 
 
-@copied
+@source_inlined
 def remove_from_inverse(inverse, members, n_members, removed, buffer):
     """Remove a row from the inverse; the last row takes its place. `buffer` is overwritten."""
     last, pivot = n_members - ONE, inverse[removed, removed]
@@ -71,7 +71,7 @@ def remove_from_inverse(inverse, members, n_members, removed, buffer):
     members[removed] = members[last]
 
 
-@copied
+@source_inlined
 def follow_direction(
     kernel, rows, inverse, members, n_members, e, shift, kernel_row, solution, direction
 ):
@@ -104,7 +104,7 @@ def follow_direction(
     return curvature - multiplier, schur_complement
 
 
-@copied
+@source_inlined
 def ratio_test(signs, caps, alpha, members, n_members, sign, direction, step):
     """Return the largest part of a step that keeps the members between their bounds, and which of
     them limits it (`n_members`: none).
@@ -120,7 +120,7 @@ def ratio_test(signs, caps, alpha, members, n_members, sign, direction, step):
     return step, hit
 
 
-@helper
+@compiled_helper
 def add_row(kernel, row, weight, scores):
     """Add a weight times a row of the kernel to the scores."""
     for r in range(np.uint64(scores.shape[0])):

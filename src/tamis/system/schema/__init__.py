@@ -9,10 +9,24 @@ no memory; `load` then reads the arrays, checks their numbers and makes the obje
 rely on these checks.
 """
 
-from tamis.system.schema.base import Content, ContentsError, Length, Outline, Promise, SparsePromise
-from tamis.system.schema.check import COMMON, contents_of, derived, filled, settled, undeclared
+from tamis.system.schema.base import (
+    Content,
+    ContentsError,
+    LazyArray,
+    LazySparseMatrix,
+    Length,
+    ObjectData,
+)
+from tamis.system.schema.check import (
+    COMMON,
+    build_object,
+    declared_contents,
+    derived_attributes,
+    load_value,
+    undeclared_attributes,
+)
 from tamis.system.schema.nested import (
-    PARTS,
+    NESTED_CLASSES,
     Anything,
     Items,
     MarkedContent,
@@ -26,56 +40,62 @@ from tamis.system.schema.nested import (
 from tamis.system.schema.values import Array, Choice, Labels, Names, Number, Rows, Term
 
 __all__ = [
-    "PARTS",
+    "NESTED_CLASSES",
     "Content",
     "ContentsError",
-    "Outline",
-    "Promise",
-    "SparsePromise",
-    "anything",
-    "apart",
+    "LazyArray",
+    "LazySparseMatrix",
+    "ObjectData",
+    "any_value",
     "array",
-    "by",
+    "build_object",
     "choice",
-    "contents_of",
     "count",
-    "derived",
-    "early",
-    "figure",
-    "filled",
+    "declared_contents",
+    "derived_attributes",
     "flag",
     "floats",
     "index_tuple",
     "indices",
     "labels",
-    "listing",
+    "list_of",
+    "load_value",
     "names",
+    "nested_object",
     "number",
     "one_of",
     "optional",
-    "part",
-    "plain",
+    "plain_data",
     "record",
     "records",
     "rows",
-    "settled",
+    "selected_by",
+    "separate_sizes",
+    "set_early",
     "size",
+    "statistic",
     "term",
     "text",
     "tuple_of",
-    "undeclared",
+    "undeclared_attributes",
 ]
 
 array, rows, number, choice, labels, names, term = Array, Rows, Number, Choice, Labels, Names, Term
-apart, part, one_of, by, record = SeparateSizes, NestedObject, OneOf, SelectedBy, Record
+separate_sizes, nested_object, one_of, selected_by, record = (
+    SeparateSizes,
+    NestedObject,
+    OneOf,
+    SelectedBy,
+    Record,
+)
 
 
-def anything() -> Content:
+def any_value() -> Content:
     """A value of any kind that the format supports."""
     return Anything()
 
 
-def plain() -> Content:
+def plain_data() -> Content:
     """Plain data about a fit, for people to read."""
     return Plain()
 
@@ -95,35 +115,35 @@ def flag() -> Content:
     return Number(bool)
 
 
-def size(*names: str, least: int = 1, equals: str | None = None) -> Content:
+def size(*names: str, minimum: int = 1, equals: str | None = None) -> Content:
     """An integer that is a size, such as the number of columns; it can be required to equal
     another.
     """
     return Number(
-        int, least=least, equals=equals, binds=dict.fromkeys(names, lambda number, _: number)
+        int, minimum=minimum, equals=equals, binds=dict.fromkeys(names, lambda number, _: number)
     )
 
 
-def count(least: int = 0) -> Content:
+def count(minimum: int = 0) -> Content:
     """An integer that counts something."""
-    return Number(int, least=least)
+    return Number(int, minimum=minimum)
 
 
-def floats(how_many: int, least: float | None = None, most: float | None = None) -> Content:
+def floats(length: int, minimum: float | None = None, maximum: float | None = None) -> Content:
     """A tuple of finite floats that loops read."""
-    return Items(tuple, [Number(float, least=least, most=most, exact=True)] * how_many)
+    return Items(tuple, [Number(float, minimum=minimum, maximum=maximum, exact=True)] * length)
 
 
 def indices(
     *lengths: Length, below: str, increasing: bool = False, distinct: bool = False
 ) -> Content:
     """Integers from 0 to below a size."""
-    return Array("i8", *lengths, least=0, below=below, increasing=increasing, distinct=distinct)
+    return Array("i8", *lengths, minimum=0, below=below, increasing=increasing, distinct=distinct)
 
 
-def listing(content: Content, count: str | None = None, least: int = 0) -> Content:
+def list_of(content: Content, count: str | None = None, minimum: int = 0) -> Content:
     """A list of contents of one kind."""
-    return Items(list, content, count, least)
+    return Items(list, content, count, minimum)
 
 
 def tuple_of(*contents: Content) -> Content:
@@ -133,10 +153,10 @@ def tuple_of(*contents: Content) -> Content:
 
 def index_tuple(below: str) -> Content:
     """A tuple of one or more integers from 0 to below a size."""
-    return Items(tuple, Number(int, least=0, below=below), least=1)
+    return Items(tuple, Number(int, minimum=0, below=below), minimum=1)
 
 
-def figure(finite: bool = True) -> Content:
+def statistic(finite: bool = True) -> Content:
     """A float that describes a fit."""
     return Number(float, finite=finite)
 
@@ -146,7 +166,7 @@ def optional(content: Content) -> Content:
     return MarkedContent(content, optional=True, early=content.early)
 
 
-def early(content: Content) -> Content:
+def set_early(content: Content) -> Content:
     """A content that a fit sets while it validates its input.
 
     A model whose fit then failed has this content alone.
@@ -157,9 +177,9 @@ def early(content: Content) -> Content:
 
 
 COMMON.update(
-    n_features_in_=early(size("columns")),
-    feature_names_in_=early(optional(names("columns"))),
-    train_history_=early(optional(plain())),
-    reading_=early(optional(plain())),
-    _sklearn_output_config=early(optional(plain())),
+    n_features_in_=set_early(size("columns")),
+    feature_names_in_=set_early(optional(names("columns"))),
+    train_history_=set_early(optional(plain_data())),
+    reading_=set_early(optional(plain_data())),
+    _sklearn_output_config=set_early(optional(plain_data())),
 )

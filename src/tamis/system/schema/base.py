@@ -20,7 +20,7 @@ class ContentsError(ValueError):
     """A file does not match the declarations of its class."""
 
 
-class Promise:
+class LazyArray:
     """An array of a file that is not read yet; `zeros` of its entries are 0 and not stored.
 
     ``read(inspect)`` reads the array and passes all stored numbers to `inspect`, chunk by chunk.
@@ -44,14 +44,14 @@ class Promise:
         )
 
 
-class SparsePromise:
+class LazySparseMatrix:
     """A sparse matrix of a file that is not read yet."""
 
-    def __init__(self, cls: type, shape: tuple[int, ...], arrays: dict[str, Promise]):
+    def __init__(self, cls: type, shape: tuple[int, ...], arrays: dict[str, LazyArray]):
         self.cls, self.shape, self.arrays = cls, shape, arrays
 
 
-class Outline:
+class ObjectData:
     """An object that is not made yet: its class, parameters (of an estimator) and attributes."""
 
     sizes: "Sizes"  # set by the check
@@ -62,11 +62,11 @@ class Outline:
 
 def described(value: object) -> str:
     """Return a short description of a value, for messages."""
-    if isinstance(value, Promise):
+    if isinstance(value, LazyArray):
         return f"an array of {value.dtype} and shape {value.shape}"
-    if isinstance(value, SparsePromise):
+    if isinstance(value, LazySparseMatrix):
         return f"a sparse matrix of shape {value.shape}"
-    if isinstance(value, Outline):
+    if isinstance(value, ObjectData):
         return f"a {value.cls.__name__}"
     return f"the {type(value).__name__} {repr(value)[:60]}" if value is not None else "None"
 
@@ -125,7 +125,7 @@ class Sizes:
         for name, size_of in binds.items():
             self.set_size(name, int(size_of(value, self)), path)
 
-    def measure(self, text: str | int, path: str) -> int:
+    def evaluate_size(self, text: str | int, path: str) -> int:
         """Return a sum of products of sizes and numbers, such as "columns+1" or "2*outputs"."""
         if isinstance(text, int):
             return text
@@ -154,7 +154,7 @@ class Sizes:
         )
         if isinstance(declared, str) and re.fullmatch("[a-z_]+", declared):
             self.set_size(declared, length, path, proves_size)
-        elif (expected := self.measure(declared, path)) != length:
+        elif (expected := self.evaluate_size(declared, path)) != length:
             raise ContentsError(f"{path} has the length {length}, but {declared} = {expected}")
 
 

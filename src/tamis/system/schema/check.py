@@ -4,7 +4,14 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from tamis.system.schema.base import Content, ContentsError, Outline, Promise, Sizes, SparsePromise
+from tamis.system.schema.base import (
+    Content,
+    ContentsError,
+    LazyArray,
+    LazySparseMatrix,
+    ObjectData,
+    Sizes,
+)
 from tamis.system.schema.values import read_array, read_sparse
 
 COMMON: dict[str, Content] = {}  # contents of all estimators; `tamis.system.schema` adds them
@@ -20,24 +27,24 @@ def _declared(cls: type) -> dict:
 
 
 @functools.cache
-def contents_of(cls: type) -> dict:
+def declared_contents(cls: type) -> dict:
     """Return the saved contents of a class; `...` declares all other attributes."""
     return {name: content for name, content in _declared(cls).items() if content is not None}
 
 
 @functools.cache
-def derived(cls: type) -> frozenset[str]:
+def derived_attributes(cls: type) -> frozenset[str]:
     """Return the names of attributes that are computed from others and not saved."""
     return frozenset(name for name, content in _declared(cls).items() if content is None)
 
 
-def undeclared(cls: type, names: Iterable[str]) -> list[str]:
+def undeclared_attributes(cls: type, names: Iterable[str]) -> list[str]:
     """Return the names that the class does not declare."""
-    declared = contents_of(cls)
+    declared = declared_contents(cls)
     return [] if ... in declared else [name for name in names if name not in declared]
 
 
-def settled(object_data: Outline) -> Any:
+def build_object(object_data: ObjectData) -> Any:
     """Return the object that a file describes, after a check of its structure."""
     path = object_data.cls.__name__
     object_data.sizes = Sizes(object_data.parameters | object_data.attributes)
@@ -45,14 +52,14 @@ def settled(object_data: Outline) -> Any:
     return make_object(object_data, path)
 
 
-def check_object(object_data: Outline, path: str) -> None:
+def check_object(object_data: ObjectData, path: str) -> None:
     """Check types, dtypes and shapes of an object, and which attributes it has."""
     contents, sizes, attributes = (
-        contents_of(object_data.cls),
+        declared_contents(object_data.cls),
         object_data.sizes,
         object_data.attributes,
     )
-    for name in undeclared(object_data.cls, attributes):
+    for name in undeclared_attributes(object_data.cls, attributes):
         raise ContentsError(
             f"{path} has the attribute {name!r}, which {object_data.cls.__name__} does not declare"
         )
@@ -82,7 +89,7 @@ def check_object(object_data: Outline, path: str) -> None:
 
 def check_nested(value: object, path: str) -> None:
     """Check the objects inside a value."""
-    if isinstance(value, Outline):
+    if isinstance(value, ObjectData):
         value.sizes = Sizes(value.parameters | value.attributes)
         check_object(value, path)
     elif isinstance(value, dict | list | tuple):
@@ -90,15 +97,15 @@ def check_nested(value: object, path: str) -> None:
             check_nested(item, f"{path}[{name!r}]")
 
 
-def make_object(object_data: Outline, path: str) -> Any:
+def make_object(object_data: ObjectData, path: str) -> Any:
     """Return the object, made without its constructor.
 
     If the class has a method `_restored`, it computes the other attributes, and raises ValueError
     for rules that no declaration can express.
     """
-    cls, contents = object_data.cls, contents_of(object_data.cls)
+    cls, contents = object_data.cls, declared_contents(object_data.cls)
     state = {
-        name: filled(value, f"{path}.{name}") for name, value in object_data.parameters.items()
+        name: load_value(value, f"{path}.{name}") for name, value in object_data.parameters.items()
     }
     for name, value in object_data.attributes.items():
         state[name] = contents[name if name in contents else ...].load(
@@ -116,16 +123,16 @@ def make_object(object_data: Outline, path: str) -> Any:
     return instance
 
 
-def filled(value: Any, path: str) -> Any:
+def load_value(value: Any, path: str) -> Any:
     """Return a value of any kind with its arrays read and its objects made."""
-    if isinstance(value, Promise):
+    if isinstance(value, LazyArray):
         return read_array(value)
-    if isinstance(value, SparsePromise):
+    if isinstance(value, LazySparseMatrix):
         return read_sparse(value)
-    if isinstance(value, Outline):
+    if isinstance(value, ObjectData):
         return make_object(value, path)
     if type(value) in (list, tuple):
-        return type(value)(filled(item, f"{path}[{index}]") for index, item in enumerate(value))
+        return type(value)(load_value(item, f"{path}[{index}]") for index, item in enumerate(value))
     if type(value) is dict:
-        return {name: filled(item, f"{path}[{name!r}]") for name, item in value.items()}
+        return {name: load_value(item, f"{path}[{name!r}]") for name, item in value.items()}
     return value

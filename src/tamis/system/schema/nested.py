@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from tamis.system.schema.base import Content, Outline, Promise, Sizes, refuse
-from tamis.system.schema.check import check_nested, check_object, filled, make_object
+from tamis.system.schema.base import Content, LazyArray, ObjectData, Sizes, refuse
+from tamis.system.schema.check import check_nested, check_object, load_value, make_object
 
 # Bytes of an array in a record such as `cv_results_`. Arrays that grow with the data have a
 # declared shape.
 _MAX_PLAIN_BYTES = 1 << 24
 # Classes of objects inside models, saved by their declared attributes.
-PARTS: dict[str, type] = {}
+NESTED_CLASSES: dict[str, type] = {}
 
 
 class Items(Content):
@@ -23,9 +23,9 @@ class Items(Content):
         kind: type[list] | type[tuple],
         items: Content | list[Content],
         count: str | None = None,
-        least: int = 0,
+        minimum: int = 0,
     ):
-        self.kind, self.items, self.count, self.least = kind, items, count, least
+        self.kind, self.items, self.count, self.minimum = kind, items, count, minimum
 
     def _item_contents(self, value: list | tuple) -> list[Content]:
         return self.items if isinstance(self.items, list) else [self.items] * len(value)
@@ -37,9 +37,9 @@ class Items(Content):
     def check(self, value: Any, sizes: Sizes, path: str) -> None:
         """Check all items."""
         n_items = len(self.items) if isinstance(self.items, list) else None
-        is_wrong_kind = type(value) is not self.kind or len(value) < self.least
+        is_wrong_kind = type(value) is not self.kind or len(value) < self.minimum
         if is_wrong_kind or n_items not in (None, len(value)):
-            expected = f"{self.least} or more" if n_items is None else n_items
+            expected = f"{self.minimum} or more" if n_items is None else n_items
             refuse(path, f"a {self.kind.__name__} of {expected} items", value)
         if self.count is not None:
             sizes.check_length(self.count, len(value), path)
@@ -104,7 +104,7 @@ class Plain(Content):
 
     def check(self, value: Any, sizes: Sizes, path: str) -> None:
         """Check all kinds, at every depth, and the sizes of arrays."""
-        if isinstance(value, Promise):
+        if isinstance(value, LazyArray):
             if value.dtype.itemsize * int(np.prod(value.shape, dtype=object)) > _MAX_PLAIN_BYTES:
                 refuse(path, f"of at most {_MAX_PLAIN_BYTES} bytes", value)
         elif isinstance(value, dict | list | tuple):
@@ -117,7 +117,7 @@ class Plain(Content):
 
     def load(self, value: Any, sizes: Sizes, path: str) -> Any:
         """Return the data with its arrays read."""
-        return filled(value, path)
+        return load_value(value, path)
 
 
 class Anything(Content):
@@ -129,7 +129,7 @@ class Anything(Content):
 
     def load(self, value: Any, sizes: Sizes, path: str) -> Any:
         """Return the value with its arrays read and its objects made."""
-        return filled(value, path)
+        return load_value(value, path)
 
 
 class NestedObject(Content):
@@ -137,12 +137,15 @@ class NestedObject(Content):
 
     def __init__(self, cls: type, *shared_names: str, **renamed: str):
         self.cls, self.shared = cls, {**{name: name for name in shared_names}, **renamed}
-        if not hasattr(cls, "get_params") and PARTS.setdefault(cls.__name__, cls) is not cls:
+        if (
+            not hasattr(cls, "get_params")
+            and NESTED_CLASSES.setdefault(cls.__name__, cls) is not cls
+        ):
             raise TypeError(f"two parts of models are called {cls.__name__}; rename one class.")
 
     def matches(self, value: object) -> bool:
         """Return whether it is an object of the class."""
-        return isinstance(value, Outline) and value.cls is self.cls
+        return isinstance(value, ObjectData) and value.cls is self.cls
 
     def check(self, value: Any, sizes: Sizes, path: str) -> None:
         """Check all its attributes."""

@@ -10,10 +10,10 @@ from tamis.system.schema.base import (
     Binds,
     Content,
     ContentsError,
+    LazyArray,
+    LazySparseMatrix,
     Length,
-    Promise,
     Sizes,
-    SparsePromise,
     refuse,
 )
 
@@ -21,9 +21,9 @@ from tamis.system.schema.base import (
 class Array(Content):
     """An array with a dtype (or a few) and declared lengths.
 
-    `loose` allows any width if there are no rows. `believed` accepts a size that only unstored
-    zeros show; it is safe for an array that nothing reads before its shape is compared. `rising`
-    declares row pointers: from 0 to that size, never decreasing.
+    `any_width_if_empty` allows any width if there are no rows. `trust_size` accepts a size that
+    only unstored zeros show; it is safe for an array that nothing reads before its shape is
+    compared. `pointers_into` declares row pointers: from 0 to that size, never decreasing.
     """
 
     def __init__(
@@ -31,24 +31,29 @@ class Array(Content):
         dtypes: str | Iterable[str],
         *lengths: Length,
         finite: bool = True,
-        least: float | None = None,
-        most: float | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
         below: str | None = None,
         order: str | Callable[[Sizes], str] | None = "C",
         increasing: bool = False,
         distinct: bool = False,
-        rising: str | None = None,
-        loose: bool = False,
-        believed: bool = False,
+        pointers_into: str | None = None,
+        any_width_if_empty: bool = False,
+        trust_size: bool = False,
     ):
         self.dtypes = [np.dtype(d) for d in ([dtypes] if isinstance(dtypes, str) else dtypes)]
-        self.lengths, self.order, self.loose, self.believed = lengths, order, loose, believed
-        self.finite, self.least, self.most, self.below = finite, least, most, below
-        self.increasing, self.distinct, self.rising = increasing, distinct, rising
+        self.lengths, self.order, self.any_width_if_empty, self.trust_size = (
+            lengths,
+            order,
+            any_width_if_empty,
+            trust_size,
+        )
+        self.finite, self.minimum, self.maximum, self.below = finite, minimum, maximum, below
+        self.increasing, self.distinct, self.pointers_into = increasing, distinct, pointers_into
 
     def matches(self, value: object) -> bool:
         """Return whether it is an array with this number of axes."""
-        return isinstance(value, Promise) and value.ndim == len(self.lengths)
+        return isinstance(value, LazyArray) and value.ndim == len(self.lengths)
 
     def check(self, value: Any, sizes: Sizes, path: str) -> None:
         """Check kind, dtype and lengths."""
@@ -59,24 +64,26 @@ class Array(Content):
         # Here it costs no memory.
         if (self.increasing or self.distinct) and value.zeros > 1:
             refuse(path, "without a number that comes twice", value)
-        lengths = self.lengths[:1] if self.loose and not value.shape[0] else self.lengths
+        lengths = (
+            self.lengths[:1] if self.any_width_if_empty and not value.shape[0] else self.lengths
+        )
         for axis, (length, text) in enumerate(zip(value.shape, lengths, strict=False)):
-            believed = value.proves_size or self.believed
-            sizes.check_length(text, length, f"{path}, axis {axis} of {shape},", believed)
+            trust_size = value.proves_size or self.trust_size
+            sizes.check_length(text, length, f"{path}, axis {axis} of {shape},", trust_size)
 
     def load(self, value: Any, sizes: Sizes, path: str) -> Any:
         """Return the array, with its numbers in range and its layout as declared."""
-        most = self.most if self.below is None else sizes.measure(self.below, path) - 1
+        maximum = self.maximum if self.below is None else sizes.evaluate_size(self.below, path) - 1
 
         def inspect(chunk: np.ndarray) -> None:
             if not chunk.size:
                 return
             if self.finite and chunk.dtype.kind == "f" and not np.isfinite(chunk).all():
                 refuse(path, "finite", float(chunk[~np.isfinite(chunk)][0]))
-            if self.least is not None and chunk.min() < self.least:
-                refuse(path, f"{self.least} or more everywhere", chunk.min().item())
-            if most is not None and chunk.max() > most:
-                refuse(path, f"at most {most} everywhere", chunk.max().item())
+            if self.minimum is not None and chunk.min() < self.minimum:
+                refuse(path, f"{self.minimum} or more everywhere", chunk.min().item())
+            if maximum is not None and chunk.max() > maximum:
+                refuse(path, f"at most {maximum} everywhere", chunk.max().item())
 
         values = value.read(inspect)
         order = self.order(sizes) if callable(self.order) else self.order
@@ -92,8 +99,8 @@ class Array(Content):
             raise ContentsError(f"{path} must increase from entry to entry")
         if self.distinct and len(np.unique(values)) < values.size:
             raise ContentsError(f"{path} must hold no number twice")
-        if self.rising is not None:
-            end = sizes.measure(self.rising, path)
+        if self.pointers_into is not None:
+            end = sizes.evaluate_size(self.pointers_into, path)
             ends = len(values) > 0 and values[0] == 0 and values[-1] == end
             if not ends or (values[1:] < values[:-1]).any():
                 raise ContentsError(f"{path} must begin at 0, never fall, and end at {end}")
@@ -108,16 +115,16 @@ class Rows(Content):
         formats: tuple[str, ...] = ("csr",),
         dtypes: tuple[str, ...] = ("f8",),
         finite: bool = True,
-        least: float | None = None,
-        most: float | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
     ):
         self.lengths, self.formats, self.dtypes = lengths, formats, [np.dtype(d) for d in dtypes]
-        self.numbers = Array(dtypes, "_", finite=finite, least=least, most=most)
+        self.numbers = Array(dtypes, "_", finite=finite, minimum=minimum, maximum=maximum)
 
     def matches(self, value: object) -> bool:
         """Return whether it is a sparse matrix of an accepted format."""
         return (
-            isinstance(value, SparsePromise)
+            isinstance(value, LazySparseMatrix)
             and value.cls.__name__[:3] in self.formats
             and len(value.shape) == 2
         )
@@ -140,7 +147,7 @@ class Rows(Content):
 
 
 def read_sparse(
-    value: SparsePromise, read_data: Callable[[Promise], np.ndarray] | None = None
+    value: LazySparseMatrix, read_data: Callable[[LazyArray], np.ndarray] | None = None
 ) -> sp.csr_array | sp.csc_array:
     """Return a sparse matrix, with its pointers and indices checked."""
     data, indices, indptr = (value.arrays[name] for name in ("data", "indices", "indptr"))
@@ -155,7 +162,7 @@ def read_sparse(
     return matrix
 
 
-def read_array(value: Promise) -> np.ndarray:
+def read_array(value: LazyArray) -> np.ndarray:
     """Return an array without checks of its numbers."""
     return value.read(lambda piece: None)
 
@@ -169,8 +176,8 @@ class Number(Content):
     def __init__(
         self,
         kind: type,
-        least: float | None = None,
-        most: float | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
         above: float | None = None,
         below: str | None = None,
         finite: bool = True,
@@ -179,7 +186,7 @@ class Number(Content):
         exact: bool = False,
     ):
         self.kind, self.finite, self.exact = kind, finite, exact
-        self.least, self.most, self.above = least, most, above
+        self.minimum, self.maximum, self.above = minimum, maximum, above
         self.below, self.equals, self.binds = below, equals, binds or {}
 
     def matches(self, value: object) -> bool:
@@ -193,12 +200,12 @@ class Number(Content):
 
     def check(self, value: Any, sizes: Sizes, path: str) -> None:
         """Check type and bounds."""
-        bounds = (("at least", self.least), ("at most", self.most), ("above", self.above))
+        bounds = (("at least", self.minimum), ("at most", self.maximum), ("above", self.above))
         is_valid = (
             self.matches(value)
             and (self.kind is not float or not self.finite or np.isfinite(value))
-            and (self.least is None or value >= self.least)
-            and (self.most is None or value <= self.most)
+            and (self.minimum is None or value >= self.minimum)
+            and (self.maximum is None or value <= self.maximum)
             and (self.above is None or value > self.above)
         )
         if not is_valid:
@@ -207,8 +214,8 @@ class Number(Content):
             bound_texts = [f"{word} {bound}" for word, bound in bounds if bound is not None]
             refuse(path, ", ".join([kind, *bound_texts]), value)
         sizes.set_sizes(self.binds, value, path)
-        if self.equals is not None and value != sizes.measure(self.equals, path):
-            refuse(path, f"{self.equals} = {sizes.measure(self.equals, path)}", value)
+        if self.equals is not None and value != sizes.evaluate_size(self.equals, path):
+            refuse(path, f"{self.equals} = {sizes.evaluate_size(self.equals, path)}", value)
         if self.below is not None and value >= (sizes.size(self.below) or np.inf):
             refuse(path, f"below {self.below} = {sizes.size(self.below)}", value)
 
@@ -245,30 +252,30 @@ class Labels(Content):
         size: str,
         distinct: bool = True,
         ascending: bool = True,
-        least: int = 1,
+        minimum: int = 1,
         binds: Binds | None = None,
     ):
-        self.size, self.least, self.binds = size, least, binds or {}
+        self.size, self.minimum, self.binds = size, minimum, binds or {}
         self.distinct, self.ascending = distinct, ascending
 
     def check(self, value: Any, sizes: Sizes, path: str) -> None:
         """Check kind and number."""
-        if isinstance(value, Promise):
+        if isinstance(value, LazyArray):
             is_valid = value.ndim == 1 and value.dtype.kind in "biufUS"
         else:
             is_valid = _is_row(value) and all(isinstance(v, str | int | float) for v in value)
-        if not is_valid or value.shape[0] < self.least:
-            refuse(path, f"a row of {self.least} or more labels", value)
-        if self.distinct and isinstance(value, Promise) and value.zeros > 1:
+        if not is_valid or value.shape[0] < self.minimum:
+            refuse(path, f"a row of {self.minimum} or more labels", value)
+        if self.distinct and isinstance(value, LazyArray) and value.zeros > 1:
             refuse(path, "without a label that comes twice", value)
         sizes.check_length(
-            self.size, value.shape[0], path, not isinstance(value, Promise) or value.proves_size
+            self.size, value.shape[0], path, not isinstance(value, LazyArray) or value.proves_size
         )
         sizes.set_sizes(self.binds, value.shape[0], path)
 
     def load(self, value: Any, sizes: Sizes, path: str) -> Any:
         """Return the labels, checked."""
-        labels = read_array(value) if isinstance(value, Promise) else value
+        labels = read_array(value) if isinstance(value, LazyArray) else value
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ContentsError(f"{path} must hold finite labels")
         if self.distinct:

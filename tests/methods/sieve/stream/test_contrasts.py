@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from tamis.base.splits import hash_folds
-from tamis.base.validation import _from_csr
+from tamis.base.validation import csr_from_matrix
 from tamis.data.rows import Labels, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
-from tamis.methods.sieve.stream.first import FirstReading
+from tamis.methods.sieve.stream.first_reading import FirstReading
 from tamis.methods.sieve.stream.targets import MAX_LABEL_CODES, LabelEncoder
 from tamis.numerics.hashing import row_hashes
 
@@ -62,7 +62,7 @@ def test_deviations_are_correlations(name, weights):
 
 @pytest.mark.parametrize("fold", range(5))
 def test_targets_of_a_left_out_fold_do_not_matter(fold):
-    in_fold = hash_folds(row_hashes(_from_csr(X)), 5) == fold
+    in_fold = hash_folds(row_hashes(csr_from_matrix(X)), 5) == fold
     flipped = np.where(in_fold, np.where(TWO == "no", "yes", "no"), TWO)
     a, b = first_reading(TWO).contrasts, first_reading(flipped).contrasts
     assert np.array_equal(a.strengths(P, fold), b.strengths(P, fold))
@@ -135,7 +135,7 @@ def test_labels_of_rows():
     encoded = LabelEncoder().encode(labels, 3)
     assert encoded.for_sample.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
     counts = Contrasts(2)
-    counts.add(_from_csr(X[:3]), np.zeros(0), np.array([0, 1, 1]), encoded.for_contrasts)
+    counts.add(csr_from_matrix(X[:3]), np.zeros(0), np.array([0, 1, 1]), encoded.for_contrasts)
     assert counts.constant_products.tolist() == [[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]]
     again = LabelEncoder().encode(sp.csr_array(encoded.for_sample), 3)
     assert again.for_sample.toarray().tolist() == encoded.for_sample.toarray().tolist()

@@ -101,7 +101,7 @@ class Batch:
         """Add new targets, given their solutions without the L1 bound: store those that satisfy the
         bound, and start the other targets from the projections.
         """
-        targets, eta = self.targets.picked(new), self.options.eta
+        targets, eta = self.targets.select(new), self.options.eta
         l1_norms = np.abs(unconstrained).sum(axis=1, dtype=np.float64)
         radius = self.radii[new] if radius_fraction is None else radius_fraction * l1_norms
         is_feasible = (l1_norms <= radius) & (targets.masked < 0)
@@ -112,7 +112,7 @@ class Batch:
         indices = np.flatnonzero(~is_feasible)
         if not len(indices):
             return
-        targets, radius, start = targets.picked(indices), radius[indices], unconstrained[indices]
+        targets, radius, start = targets.select(indices), radius[indices], unconstrained[indices]
         project_rows(start, radius, targets.masked)
         image = (start @ self.V).astype(np.float64)
         t, value = _scale_starts(targets, image, start, eta)
@@ -126,7 +126,7 @@ class Batch:
             )
             image[no_better] = start[no_better] @ self.V
             t[no_better], value[no_better] = _scale_starts(
-                targets.picked(no_better), image[no_better], start[no_better], eta
+                targets.select(no_better), image[no_better], start[no_better], eta
             )
         start = start * t[:, None].astype(self.V.dtype)
         self._append(new[indices], targets, radius, start, image * t[:, None], value)

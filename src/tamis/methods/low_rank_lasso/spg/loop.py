@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 
-@helper
+@compiled_helper
 def l1_multiplier(a, eta, max_size, squared_norm, scratch):
     """Return the smallest nu >= 0 with ``||(|a| - nu)_+||_2 <= eta``, given the largest ``|a|``
     (the result for ``eta = 0``) and the sum of squares.
@@ -47,7 +47,7 @@ def l1_multiplier(a, eta, max_size, squared_norm, scratch):
     return nu
 
 
-@helper
+@compiled_helper
 def l1_ball_threshold(scratch, total, max_size, radius):
     """Return the theta with ``sum (z - theta)_+ = radius`` for the absolute values z in `scratch`,
     of a sum above the radius (Michelot's algorithm).

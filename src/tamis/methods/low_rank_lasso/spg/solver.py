@@ -14,23 +14,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.methods.low_rank_lasso.compression import (
-    Compressed,
+    CompressedTargets,
     smooth_residuals,
     unconstrained_solutions,
     zero_is_optimal,
 )
 from tamis.methods.low_rank_lasso.spg.batch import Batch, BatchSolutions
-from tamis.system.threads import one_thread
+from tamis.system.threads import single_threaded_blas
 
 MAX_BATCH_NUMBERS = 2**21  # size of one array of a batch, targets times columns
-ROWS = 64  # maximum number of targets in a batch
-TURNS = 4  # batches in one task of a thread
+MAX_BATCH_TARGETS = 64  # maximum number of targets in a batch
+BATCHES_PER_TASK = 4  # batches in one task of a thread
 # No scaling if the largest singular value is within this factor of 1, where the bounds of a
 # spectral step are suitable.
 MAX_UNSCALED_SIZE = 1e6
 
 
-class Rules(NamedTuple):
+class SPGOptions(NamedTuple):
     """Strength of the 2-norm penalty, tolerance of the gap as a fraction of ``||y||``, maximum
     number of iterations.
     """
@@ -40,7 +40,7 @@ class Rules(NamedTuple):
     max_iter: int
 
 
-class Outcome(NamedTuple):
+class SPGResult(NamedTuple):
     """Weights as a CSR array with one row for each target, whether they are zero or the closed
     form, and a dict of arrays with one number for each target.
     """
@@ -54,15 +54,15 @@ class Outcome(NamedTuple):
 def solve(
     W,
     S,
-    targets: Compressed,
+    targets: CompressedTargets,
     radius,
-    options: Rules,
+    options: SPGOptions,
     *,
     radius_fraction: float | None = None,
     dtype=np.float64,
     threads: int = 1,
     batch_size: int | None = None,
-) -> Outcome:
+) -> SPGResult:
     """Solve for all targets; the result does not depend on the number of threads.
 
     `radius` is one number for each target; with `radius_fraction`, it is that fraction of the L1
@@ -72,11 +72,13 @@ def solve(
     S, radius, options = S / scale, radius * scale, options._replace(eta=options.eta / scale)
     V = np.ascontiguousarray((W * S).astype(dtype))
     zero = (targets.norm == 0.0) | zero_is_optimal(targets, V, S, options.eta)
-    batch_size = max(1, min(batch_size or ROWS, max(8, MAX_BATCH_NUMBERS // max(len(V), 1))))
+    batch_size = max(
+        1, min(batch_size or MAX_BATCH_TARGETS, max(8, MAX_BATCH_NUMBERS // max(len(V), 1)))
+    )
     nonzero = np.flatnonzero(~zero)
     chunks = [
-        nonzero[start : start + TURNS * batch_size]
-        for start in range(0, len(nonzero), TURNS * batch_size)
+        nonzero[start : start + BATCHES_PER_TASK * batch_size]
+        for start in range(0, len(nonzero), BATCHES_PER_TASK * batch_size)
     ]
 
     def solve_chunk(chunk):
@@ -84,7 +86,7 @@ def solve(
             V,
             W.astype(dtype),
             S,
-            targets.picked(chunk),
+            targets.select(chunk),
             radius[chunk],
             options,
             radius_fraction,
@@ -92,7 +94,7 @@ def solve(
         )
         return chunk, solutions
 
-    with one_thread(), ThreadPoolExecutor(max(1, threads)) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(max(1, threads)) as pool:
         solved_chunks = (
             list(pool.map(solve_chunk, chunks))
             if threads > 1
@@ -112,7 +114,7 @@ def power_of_two_scale(S) -> float:
     return 2.0 ** round(math.log2(max_value))
 
 
-def _rescale(result: Outcome, scale: float) -> Outcome:
+def _rescale(result: SPGResult, scale: float) -> SPGResult:
     """Convert the result of scaled singular values to the original ones."""
     figures = (
         result.figures
@@ -140,7 +142,7 @@ def _solve_chunk(V, W, S, targets, radius, options, radius_fraction, batch_size)
     return solutions
 
 
-def _merge(solved_chunks, width: int, zero, targets, radius, dtype) -> Outcome:
+def _merge(solved_chunks, width: int, zero, targets, radius, dtype) -> SPGResult:
     """Merge the solutions of all chunks, in the order of the targets."""
     n_targets = len(zero)
     statistics = {name: np.zeros(n_targets) for name in BatchSolutions.STATISTICS}
@@ -161,4 +163,4 @@ def _merge(solved_chunks, width: int, zero, targets, radius, dtype) -> Outcome:
         (data, indices, indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64)),
         shape=(n_targets, width),
     )
-    return Outcome(weights, zero, statistics.pop("closed") > 0, statistics)
+    return SPGResult(weights, zero, statistics.pop("closed") > 0, statistics)

@@ -4,13 +4,13 @@
 
 import numpy as np
 
-from tamis.numerics.csr import product
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.csr import dot
+from tamis.numerics.numba import compiled, compiled_helper
 
 BUDGET_TOLERANCE = 1e-14  # excess over the budget of 1 that counts as rounding
 
 
-@helper
+@compiled_helper
 def project_into(point, v, theta):
     """Write the nearest weights of the set into `theta`; return the multiplier of its boundary, 0
     inside.
@@ -59,6 +59,6 @@ def evaluate_dual(center, half_forms, constants, level, multipliers, v, theta, v
         difference = theta[q] - center[q]
         value += 0.5 * difference * difference
     for i in range(n_planes):
-        violations[i] = constants[i] - product(half_forms[i], theta) - level
+        violations[i] = constants[i] - dot(half_forms[i], theta) - level
         value += multipliers[i] * violations[i]
     return multiplier, value

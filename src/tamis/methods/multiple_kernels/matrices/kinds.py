@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.solvers.standard import StandardRows
+from tamis.solvers.standard import StandardizedRows
 from tamis.system.schema import choice, index_tuple, number, one_of, text
 
 WIDTHS = tuple(2.0**k for k in range(-3, 7))
@@ -25,7 +25,7 @@ class Kernel:
 
     _contents: ClassVar[dict] = {
         "kind": choice("gaussian", "polynomial"),
-        "parameter": one_of(number(float, above=0.0), number(int, least=1)),
+        "parameter": one_of(number(float, above=0.0), number(int, minimum=1)),
         "columns": one_of(None, index_tuple("columns")),
         "label": text(),
     }
@@ -67,11 +67,13 @@ class ColumnKernels:
         gaussians.is_gaussian = self.is_gaussian[self.is_gaussian]
         return gaussians
 
-    def select_columns(self, rows: StandardRows) -> StandardRows:
+    def select_columns(self, rows: StandardizedRows) -> StandardizedRows:
         """Return the columns that these kernels use."""
         return rows if self.columns is None else rows.columns(self.columns)
 
-    def mixture(self, rows: StandardRows, others: StandardRows, factors: np.ndarray) -> np.ndarray:
+    def mixture(
+        self, rows: StandardizedRows, others: StandardizedRows, factors: np.ndarray
+    ) -> np.ndarray:
         """Return the weighted sum of the kernels between two sets of rows, whose columns are
         selected already.
         """
@@ -104,7 +106,7 @@ def group_by_columns(kernels, indices=None) -> list[ColumnKernels]:
 
 
 def cross_mixture(
-    kernels, factors: np.ndarray, rows: StandardRows, others: StandardRows
+    kernels, factors: np.ndarray, rows: StandardizedRows, others: StandardizedRows
 ) -> np.ndarray:
     """Return the weighted sum of a dictionary's kernels between two sets of rows; kernels of factor
     0 are not computed.

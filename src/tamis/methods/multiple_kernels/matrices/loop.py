@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from tamis.numerics.csr import product
-from tamis.numerics.numba import compiled, copied
+from tamis.numerics.csr import dot
+from tamis.numerics.numba import compiled, source_inlined
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 CHUNK_ENTRIES = np.uint64(8192)  # of the rows that are processed at once
 MIN_FLOAT32 = 1e-37  # smaller numbers are denormal in float32, and slow
 
 
-@copied
+@source_inlined
 def row_offset(row, n):
     """Return the number of entries before a row."""
     return row * (TWO * n - row + ONE) // TWO
 
 
-@copied
+@source_inlined
 def chunk_end(row, last, n):
     """Return the row after the chunk that starts at `row`."""
     stop = row + ONE
@@ -133,5 +133,5 @@ def add_forms(stack, betas, first, last, out):
                 ):  # the diagonal entry is 0 iff the row has no weight
                     end = row_offset(i + ONE, n)
                     entries = stack[k, begin - stack_offset : end - stack_offset]
-                    out[k] += product(entries, weights[begin - chunk_offset : end - chunk_offset])
+                    out[k] += dot(entries, weights[begin - chunk_offset : end - chunk_offset])
         start = stop

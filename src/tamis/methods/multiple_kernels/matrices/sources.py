@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.methods.multiple_kernels.matrices.kinds import ColumnKernels
 from tamis.methods.multiple_kernels.matrices.loop import column_distances, gaussians, pack
-from tamis.solvers.standard import StandardRows
+from tamis.solvers.standard import StandardizedRows
 
 
 def count_packed_entries(first: int, last: int, n: int) -> int:
@@ -22,7 +22,7 @@ class ColumnSource:
     Each kernel is stored divided by its storage scale, so that float32 does not overflow.
     """
 
-    def __init__(self, rows: StandardRows, column_kernels: ColumnKernels):
+    def __init__(self, rows: StandardizedRows, column_kernels: ColumnKernels):
         self.rows = column_kernels.select_columns(rows)
         self.column_kernels, self.indices = column_kernels, column_kernels.indices
         rates = 1.0 / (2.0 * column_kernels.widths**2)
@@ -93,7 +93,7 @@ class PowerSource:
     binomial coefficients.
     """
 
-    def __init__(self, rows: StandardRows, groups: list[ColumnKernels]):
+    def __init__(self, rows: StandardizedRows, groups: list[ColumnKernels]):
         max_degree = int(max(group.degrees.max() for group in groups))
         values = np.column_stack([group.select_columns(rows).rows[:, 0] for group in groups])
         self.powers = np.concatenate(

@@ -10,7 +10,7 @@ from tamis.methods.multiple_kernels.matrices.sources import (
     PowerSource,
     count_packed_entries,
 )
-from tamis.solvers.standard import StandardRows
+from tamis.solvers.standard import StandardizedRows
 from tamis.system.memory import check_memory
 
 BLOCK_BYTES = 1 << 22  # of a block of packed entries that is recomputed
@@ -50,7 +50,7 @@ class KernelStore:
         self.scales = np.where(self.usable, inverse_traces, 0.0)
 
     @classmethod
-    def of(cls, rows: StandardRows, n: int, kernels, **options) -> "KernelStore":
+    def of(cls, rows: StandardizedRows, n: int, kernels, **options) -> "KernelStore":
         """Return the store of `kernels`: those of a dictionary, over rows in standard units, and
         functions ``block(first, last)`` that return dense rows of others.
         """

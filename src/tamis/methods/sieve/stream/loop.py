@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.methods.sieve.loop import ONE, max_row_entries, soft_threshold
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 from tamis.terms.methods import gradient
 
 MIN_SQUARE = 1e-300  # a square may underflow, and 0 / 0 is no step
@@ -59,7 +59,7 @@ class StreamSettings(NamedTuple):
     dense_threshold: float
 
 
-@helper
+@compiled_helper
 def standardize_row(data, indices, first, last, weight, state, z):
     """Fill a row's values in the units of the columns so far (a new column gets its own), add them
     to the sums, and return the squared norm.
@@ -79,7 +79,7 @@ def standardize_row(data, indices, first, last, weight, state, z):
     return norm
 
 
-@helper
+@compiled_helper
 def standardize_target(y, weight, classes, c, state):
     """Return the target in the units of the earlier ones, and the divisor of the step for rare
     classes; add the target to the sums.
@@ -98,7 +98,7 @@ def standardize_target(y, weight, classes, c, state):
     return (y - center) / unit, 1.0
 
 
-@helper
+@compiled_helper
 def step_row(
     indices, first, last, z, weight, scores, targets, step_sizes, strengths, loss, settings, model
 ):

@@ -11,8 +11,8 @@ from tamis.base.estimators.estimator import Estimator
 from tamis.base.splits import hash_folds
 from tamis.base.validation import warn_user
 from tamis.methods.sieve.settings import make_feature_groups
-from tamis.methods.sieve.stream.first import FirstReading, fit_bytes
-from tamis.methods.sieve.stream.second import Kept, Superset
+from tamis.methods.sieve.stream.first_reading import FirstReading, fit_bytes
+from tamis.methods.sieve.stream.second_reading import ColumnSuperset, SecondReading
 from tamis.numerics.hashing import row_hashes
 
 MAX_SAMPLE = 2_500  # rows of the sample, which only selects columns
@@ -20,17 +20,17 @@ SAMPLE_PATHS = 2
 # Columns of a superset. Those of the strongest contrasts: so many for each column that the sieve of
 # the sample selects, or all of so many standard errors, but at most MAX_CONTRAST_COLUMNS; then the
 # next ones, up to so many entries together.
-TIMES = 8
-SURE = 3.0
+COLUMNS_PER_SELECTED = 8
+MIN_CONTRAST_Z = 3.0
 MAX_CONTRAST_COLUMNS = 100_000
-CHEAP = 1 << 19
+MAX_EXTRA_ENTRIES = 1 << 19
 
 
 class TwoReadings(Estimator):
     """Base of sieves that learn from rows that can be read twice.
 
     The caller creates a `_first_reading`, adds every chunk to it, passes it to `_second_reading`,
-    adds every chunk to the result, and calls `_fit_kept`.
+    adds every chunk to the result, and calls `_fit_second_reading`.
     """
 
     def _reads_twice(self) -> bool:
@@ -46,11 +46,11 @@ class TwoReadings(Estimator):
             task = "classify" if is_classifier(self) else "regress"
         return FirstReading(min(self.n_sample, MAX_SAMPLE), self.n_folds, memory, task)
 
-    def _second_reading(self, first: FirstReading, memory: int) -> Kept:
+    def _second_reading(self, first: FirstReading, memory: int) -> SecondReading:
         """Return an empty second reading, which stores the columns of the superset."""
         self._validate_params()
-        columns, n_rows = superset(self, first, memory), first.contrasts.n_rows
-        kept = Kept(columns, n_rows, memory)
+        columns, n_rows = select_columns(self, first, memory), first.contrasts.n_rows
+        kept = SecondReading(columns, n_rows, memory)
         if kept.row_fraction < 1.0:
             warn_user(
                 f"the columns that may matter need {fit_bytes(columns.entries, n_rows) / 1e6:,.0f} "
@@ -61,7 +61,7 @@ class TwoReadings(Estimator):
             )
         return kept
 
-    def _fit_kept(self, kept: Kept):
+    def _fit_second_reading(self, kept: SecondReading):
         """Fit the stored columns of all rows."""
         y, weights = kept.targets_and_weights()
         screening = None
@@ -87,7 +87,7 @@ class Screening:
         return {"fold_hashes": self.hashes[rows], "allowed_columns": self.allowed_columns}
 
 
-def superset(model, first: FirstReading, memory: int) -> Superset:
+def select_columns(model, first: FirstReading, memory: int) -> ColumnSuperset:
     """Return the columns to store: all that have entries, where these fit into memory; else those
     of the strongest contrasts, and those that a sieve of the sample selects.
 
@@ -96,12 +96,12 @@ def superset(model, first: FirstReading, memory: int) -> Superset:
     entries = first.contrasts.entries()[: first.n_columns]
     has_entries, total = entries > 0, int(entries.sum())
     if fit_bytes(total, first.contrasts.n_rows) <= memory:
-        return Superset(has_entries, total, None)
+        return ColumnSuperset(has_entries, total, None)
     left_out = (None, *range(first.folds))
     choices = np.array([relevant_columns(model, first, entries, fold) for fold in left_out])
     # A fold fit uses columns chosen without its fold, so the columns of all choices are stored.
     chosen = np.asarray(choices.any(axis=0))
-    return Superset(chosen, int(entries[chosen].sum()), choices[1:])
+    return ColumnSuperset(chosen, int(entries[chosen].sum()), choices[1:])
 
 
 def relevant_columns(
@@ -111,13 +111,13 @@ def relevant_columns(
     contrasts, n_columns = first.contrasts, len(entries)
     support = sample_support(model, first, without)
     order = np.argsort(-contrasts.strengths(n_columns, without), kind="stable")
-    has_contrast = contrasts.deviations(n_columns, without) >= SURE
-    has_contrast[order[: TIMES * len(support)]] = True
+    has_contrast = contrasts.deviations(n_columns, without) >= MIN_CONTRAST_Z
+    has_contrast[order[: COLUMNS_PER_SELECTED * len(support)]] = True
     chosen = np.zeros(n_columns, dtype=bool)
     chosen[order[has_contrast[order]][:MAX_CONTRAST_COLUMNS]] = True
     chosen[support] = True
     others = order[~chosen[order]]
-    chosen[others[np.cumsum(entries[others]) <= CHEAP]] = True
+    chosen[others[np.cumsum(entries[others]) <= MAX_EXTRA_ENTRIES]] = True
     groups = make_feature_groups(model, n_columns)
     chosen = chosen if groups is None else groups.expand_to_groups(chosen)
     return chosen & (entries > 0)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.numerics.csr import Csr
-from tamis.numerics.hashing import FIRST, SECOND
+from tamis.numerics.hashing import MIX_MULTIPLIER_1, MIX_MULTIPLIER_2
 
 
 class KeyedRows(NamedTuple):
@@ -30,7 +30,7 @@ class KeyedRows(NamedTuple):
         # Most rows of a long stream are not selected: do not convert the chunk for none.
         selected = sp.csr_array((0, rows.n_features))
         if len(indices):
-            selected = rows.scipy()[indices].astype(float)
+            selected = rows.to_scipy()[indices].astype(float)
         return cls(selected, keys[indices], targets[indices], weights)
 
 
@@ -79,6 +79,6 @@ def sampling_keys(hashes: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Return a second hash of the content of each row and its targets; folds use the first one."""
     keys = hashes ^ np.uint64(0x2545F4914F6CDD1D)
     for column in np.ascontiguousarray(targets).T:
-        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * FIRST
+        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * MIX_MULTIPLIER_1
         keys ^= keys >> np.uint64(32)
-    return keys * SECOND
+    return keys * MIX_MULTIPLIER_2

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.splits import hash_folds
-from tamis.base.validation import _from_csr
+from tamis.base.validation import csr_from_matrix
 from tamis.methods.sieve.fit import fit_in_memory
 from tamis.methods.sieve.paths import InitialState, Objective
-from tamis.methods.sieve.result import Result
+from tamis.methods.sieve.result import SieveResult
 from tamis.methods.sieve.settings import (
     MIN_DENSE_DENSITY,
     FeatureGroups,
@@ -21,7 +21,7 @@ from tamis.methods.sieve.settings import (
 )
 from tamis.methods.sieve.stream.loop import TOTALS, Chunk, StreamArrays, StreamSettings, stream_rows
 from tamis.methods.sieve.stream.sample import KeyedRows, sampling_keys, smallest_keys
-from tamis.methods.sieve.table.columns import (
+from tamis.methods.sieve.table.standard_units import (
     ColumnScaling,
     Sample,
     TargetUnits,
@@ -32,15 +32,15 @@ from tamis.methods.sieve.table.columns import (
 from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import row_hashes
 from tamis.system.schema import (
-    apart,
     array,
     count,
     flag,
-    listing,
+    list_of,
+    nested_object,
     number,
     optional,
-    part,
     rows,
+    separate_sizes,
     size,
     tuple_of,
 )
@@ -63,27 +63,27 @@ class SieveStream:
         "folds": size("folds"),
         "n_sample": count(1),
         "classes": flag(),
-        "feature_groups": optional(part(FeatureGroups, "columns")),
-        "counts": array("f8", "columns", least=0.0),
-        "squares": array("f8", "columns", least=0.0),
-        "filled": array("f8", 1, least=0.0),
+        "feature_groups": optional(nested_object(FeatureGroups, "columns")),
+        "counts": array("f8", "columns", minimum=0.0),
+        "squares": array("f8", "columns", minimum=0.0),
+        "filled": array("f8", 1, minimum=0.0),
         "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
         "biases": array("f8", 2, "folds+1", "1+2*outputs"),
-        "steps": array("f8", "folds+1", least=0.0),
+        "steps": array("f8", "folds+1", minimum=0.0),
         "totals": array("f8", "4+3*outputs"),
         "keys": array("u8", "sample", increasing=True),
-        "bar": number(int, least=0, most=int(MAX_KEY)),
+        "bar": number(int, minimum=0, maximum=int(MAX_KEY)),
         "evicted": flag(),
         "rows": rows("sample", "columns"),
-        "targets": array("f8", "sample", "targets", loose=True),
-        "weights": array("f8", "sample", least=0.0),
-        "waiting": listing(
-            apart(
+        "targets": array("f8", "sample", "targets", any_width_if_empty=True),
+        "weights": array("f8", "sample", minimum=0.0),
+        "waiting": list_of(
+            separate_sizes(
                 tuple_of(
                     rows("n", "columns"),
                     array("u8", "n"),
                     array("f8", "n", "targets"),
-                    array("f8", "n", least=0.0),
+                    array("f8", "n", minimum=0.0),
                 ),
                 "columns",
                 "targets",
@@ -196,17 +196,17 @@ class SieveStream:
         return stream
 
     # ------------------------------------------------------------------ the fit of the sample
-    def fit_sample(self, objective: Objective, options: SieveOptions) -> Result:
+    def fit_sample(self, objective: Objective, options: SieveOptions) -> SieveResult:
         """Fit the sample, and leave the stream as it is.
 
         If rows were left out of the sample, the fit starts from the models of the stream, and has
         all columns of the stream.
         """
         if not self.n_rows:
-            return Result.empty(self.n_columns, self.n_outputs)
+            return SieveResult.empty(self.n_columns, self.n_outputs)
         options = options._replace(n_folds=self.folds)  # those of the first call
         merged = self.merge_waiting()
-        rows, centred = _from_csr(merged.rows), objective.intercept > 0.0
+        rows, centred = csr_from_matrix(merged.rows), objective.intercept > 0.0
         arguments = rows, merged.targets, merged.weights, self.n_outputs, options, centred
         sample = make_sample(*arguments, row_hashes(rows) if merged.evicted else None)
         if not merged.evicted:

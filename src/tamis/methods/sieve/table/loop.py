@@ -5,7 +5,7 @@ standard units.
 import numpy as np
 
 from tamis.numerics.hashing import GOLDEN, mix64
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 
 HASH_STEPS_PER_UNIT = 1024.0  # rounding of values before they are hashed
 ONE = np.uint64(1)
@@ -66,7 +66,7 @@ def sum_squares_about(
                 squares[c, 1] += weight * (x - majority[c]) * (x - majority[c])
 
 
-@helper
+@compiled_helper
 def hash_entry(column, value):
     """Return a hash of an entry in standard units, rounded so that rounding errors do not change
     it, and equal for both signs.

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.selection.false_discovery.screening.by_path import (
+    NOISE_PENALTY_RATIO,
     ROWS_PER_CONTROL,
-    SHARE,
     ScreenResult,
     noise_correlation,
 )
@@ -32,7 +32,7 @@ class OnePassScreen:
             "rda": (RDARegressor, RDAClassifier),
         }
         penalty = (
-            SHARE
+            NOISE_PENALTY_RATIO
             * noise_correlation(n_columns, total_weight)
             * (CLASS_DEVIATION if logistic else deviation)
         )

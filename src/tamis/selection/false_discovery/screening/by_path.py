@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.selection.false_discovery.screening.path import Path, PathPoint
+from tamis.selection.false_discovery.screening.path import L1Path, PathPoint
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
-SHARE = 0.8  # penalty that selects the controls, over the largest correlation with noise
+NOISE_PENALTY_RATIO = (
+    0.8  # penalty that selects the controls, over the largest correlation with noise
+)
 # Penalties of a path: number, first, and last. For numbers the first and the last are ratios to
 # the smallest penalty with an empty model; for classes the last is one to the controls' penalty.
 REGRESSION_GRID = (40, 1.02, 0.08)
@@ -46,39 +48,39 @@ def screen_path(
     empty = ScreenResult(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     if deviation == 0.0:
         return empty
-    path = Path(columns, target, logistic)
+    path = L1Path(columns, target, logistic)
     if path.max_penalty <= 1e-12 * deviation:
         return empty
     if logistic:
         count, first, last = CLASSIFICATION_GRID
-        last_penalty = last * min(SHARE * deviation * noise, path.max_penalty)
+        last_penalty = last * min(NOISE_PENALTY_RATIO * deviation * noise, path.max_penalty)
     else:
         count, first, last = REGRESSION_GRID
         last_penalty = last * path.max_penalty
     grid = np.geomspace(first * path.max_penalty, last_penalty, count)
-    index = _path_index(path, grid, SHARE * deviation * noise)
+    index = _path_index(path, grid, NOISE_PENALTY_RATIO * deviation * noise)
     for _ in range(0 if logistic else MAX_NOISE_ESTIMATES):
-        previous, deviation = deviation, _residual_deviation(columns, path.steps[index])
-        index = _path_index(path, grid, SHARE * deviation * noise)
+        previous, deviation = deviation, _residual_deviation(columns, path.points[index])
+        index = _path_index(path, grid, NOISE_PENALTY_RATIO * deviation * noise)
         if abs(deviation - previous) < NOISE_TOL * previous:
             break
     order = _entry_order(path, grid, n_candidates)
-    point = path.steps[index]
+    point = path.points[index]
     by_size = point.columns[np.argsort(-np.abs(point.weights), kind="stable")]
     additional = by_size[~np.isin(by_size, order[:n_candidates])]
     candidates = np.concatenate([order[:n_candidates], additional])
     return ScreenResult(candidates, by_size[: int(columns.total_weight / ROWS_PER_CONTROL)])
 
 
-def _path_index(path: Path, grid: np.ndarray, penalty: float) -> int:
+def _path_index(path: L1Path, grid: np.ndarray, penalty: float) -> int:
     """Return the index of the first grid penalty not above `penalty`, or of the last one.
 
     The path is solved up to this index.
     """
     reached = np.flatnonzero(grid <= penalty)
     index = int(reached[0]) if len(reached) else len(grid) - 1
-    while len(path.steps) <= index:
-        path.go(grid[len(path.steps)])
+    while len(path.points) <= index:
+        path.solve_next(grid[len(path.points)])
     return index
 
 
@@ -91,10 +93,10 @@ def _residual_deviation(columns: StandardizedColumns, point: PathPoint) -> float
     degrees_of_freedom = max(
         columns.total_weight - len(point.columns) - 1.0, columns.total_weight / ROWS_PER_CONTROL
     )
-    return float(np.sqrt(point.left / degrees_of_freedom))
+    return float(np.sqrt(point.squared_residuals / degrees_of_freedom))
 
 
-def _entry_order(path: Path, grid: np.ndarray, n_wanted: int) -> np.ndarray:
+def _entry_order(path: L1Path, grid: np.ndarray, n_wanted: int) -> np.ndarray:
     """Return columns in the order in which they enter the path, at one penalty by |weight|.
 
     The path is solved until `n_wanted` columns have entered.
@@ -102,11 +104,11 @@ def _entry_order(path: Path, grid: np.ndarray, n_wanted: int) -> np.ndarray:
     order: list[int] = []
     seen: set[int] = set()
     for k, penalty in enumerate(grid):
-        if k >= len(path.steps):
+        if k >= len(path.points):
             if len(order) >= n_wanted:
                 break
-            path.go(penalty)
-        point = path.steps[k]
+            path.solve_next(penalty)
+        point = path.points[k]
         by_size = point.columns[np.argsort(-np.abs(point.weights), kind="stable")]
         new = [int(j) for j in by_size if j not in seen]
         order += new

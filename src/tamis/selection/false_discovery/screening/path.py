@@ -57,21 +57,21 @@ def coordinate_descent(gram, gradient, weights, penalty, tol, max_sweeps):
 
 class PathPoint(NamedTuple):
     """A solution: penalty, columns with nonzero weights, these weights, and the sum of squared
-    residuals (`left`).
+    residuals (`squared_residuals`).
     """
 
     penalty: float
     columns: np.ndarray
     weights: np.ndarray
-    left: float
+    squared_residuals: float
 
 
-class Path:
+class L1Path:
     """Solutions for one target at falling penalties, each with a warm start."""
 
     def __init__(self, columns: StandardizedColumns, target: np.ndarray, logistic: bool):
         self.columns, self.target, self.logistic = columns, target, logistic
-        self.steps: list[PathPoint] = []
+        self.points: list[PathPoint] = []
         self.working_set = np.zeros(0, dtype=np.int64)  # columns of `table`, in its order
         self.table = np.zeros((columns.n_rows, 0), order="F")
         self.gram = np.zeros((0, 0))
@@ -81,7 +81,7 @@ class Path:
         self.gradient = self._gradient(self._residuals(self._scores()))
         self.max_penalty = float(np.abs(self.gradient).max(initial=0.0))
 
-    def go(self, penalty: float) -> PathPoint:
+    def solve_next(self, penalty: float) -> PathPoint:
         """Solve at the next penalty and return the solution."""
         for _ in range(MAX_WORKING_SETS):
             self._add_to_working_set(
@@ -94,10 +94,10 @@ class Path:
                 break
         nonzero = np.flatnonzero(self.weights)
         left = float(residuals @ (residuals / self.columns.weights))
-        self.steps.append(
+        self.points.append(
             PathPoint(penalty, self.working_set[nonzero], self.weights[nonzero].copy(), left)
         )
-        return self.steps[-1]
+        return self.points[-1]
 
     def _scores(self) -> np.ndarray:
         used = np.flatnonzero(self.weights)
@@ -117,7 +117,7 @@ class Path:
         new = np.setdiff1d(candidates, self.working_set)
         if not len(new):
             return
-        new_columns, n_old = self.columns.picked(new), len(self.working_set)
+        new_columns, n_old = self.columns.dense_columns(new), len(self.working_set)
         if not self.logistic:
             gram = np.empty((n_old + len(new), n_old + len(new)))
             weighted = new_columns * (self.columns.weights / self.columns.total_weight)[:, None]

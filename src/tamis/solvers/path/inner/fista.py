@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.solvers.path.loop import Blocks, distance_blocks, prox_blocks
+from tamis.solvers.path.loop import CoefBlocks, distance_blocks, prox_blocks
 from tamis.terms.methods import largest_step
 
 # Initial curvature over its upper bound: near the solution, the curvature may be far smaller.
@@ -30,7 +30,7 @@ def spectral_bound(design, n_iterations: int = 20) -> float:
 def fista(
     design,
     bound_loss,
-    blocks: Blocks,
+    blocks: CoefBlocks,
     penalty,
     w,
     bias,
@@ -55,11 +55,11 @@ def fista(
     lipschitz = max(lipschitz, 1.0 / largest_step(penalty))
     extrapolated_w, extrapolated_bias, momentum = w.copy(), bias.copy(), 1.0
     # Scores at w and at the extrapolated point; they are linear in the coefficients.
-    w_scores = scores = design.scores(blocks.gathered(w)) + design.intercept_scores(bias)
+    w_scores = scores = design.scores(blocks.sum_copies(w)) + design.intercept_scores(bias)
     for iteration in range(1, max_iter + 1):
         value = bound_loss.value(scores)
         weighted_gradients = bound_loss.weights[:, None] * bound_loss.gradient(scores)
-        w_gradient = blocks.stacked(design.coef_gradient(weighted_gradients))
+        w_gradient = blocks.to_stacked(design.coef_gradient(weighted_gradients))
         bias_gradient = design.sum_by_output(weighted_gradients)
         for _ in range(DOUBLINGS):
             new_w = np.ascontiguousarray(extrapolated_w - w_gradient / lipschitz)
@@ -71,7 +71,7 @@ def fista(
             linear_term = (w_gradient * w_step).sum() + bias_gradient @ bias_step
             step_square = (w_step**2).sum() + bias_step @ bias_step
             bound = value + linear_term + 0.5 * lipschitz * step_square
-            new_scores = design.scores(blocks.gathered(new_w)) + design.intercept_scores(new_bias)
+            new_scores = design.scores(blocks.sum_copies(new_w)) + design.intercept_scores(new_bias)
             if bound_loss.value(new_scores) <= bound + 1e-12 * abs(value):
                 break
             lipschitz *= 2.0

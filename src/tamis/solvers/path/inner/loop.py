@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.numerics.numba import compiled, helper
+from tamis.numerics.numba import compiled, compiled_helper
 from tamis.terms.methods import prox
 
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (0, 1, 2, 3, 4))
@@ -90,7 +90,7 @@ def sweep_gram(gram, gradient, w, active_blocks, blocks, penalty, n_sweeps):
                             gradient[j, c] += gram[low + k, j] * change
 
 
-@helper
+@compiled_helper
 def _residual_change(design, low, size, changes, change):
     """Fill `change` with the change of the residuals by a block's coefficients, and return its sum
     of squares.

@@ -16,7 +16,7 @@ from tamis.solvers.path.inner.loop import (
     sweep_gram,
     sweep_sparse,
 )
-from tamis.solvers.path.loop import Blocks
+from tamis.solvers.path.loop import CoefBlocks
 
 MAX_DIRECT_COORDS = 1500  # coordinates of a Newton step by a Cholesky factor
 # Cycles between Newton steps by conjugate gradients, which cost as much as many sweeps.
@@ -74,7 +74,7 @@ class GramModel:
     newton_interval = 3  # cycles between Newton steps
     has_costly_sweeps = False  # whether it pays to predict which sweep is the last
 
-    def __init__(self, gram: np.ndarray, gradient: np.ndarray, w: np.ndarray, blocks: Blocks):
+    def __init__(self, gram: np.ndarray, gradient: np.ndarray, w: np.ndarray, blocks: CoefBlocks):
         self.gram, self.gradient = gram, np.array(gradient, order="C")
         self.constant = self.gradient - gram @ w
         self.blocks = WeightedBlocks(*block_arrays(blocks), _block_lipschitz(blocks, gram))
@@ -149,7 +149,7 @@ class DenseModel:
         means: np.ndarray,
         curvature: float,
         residuals: np.ndarray,
-        blocks: Blocks,
+        blocks: CoefBlocks,
         lipschitz: np.ndarray | None = None,
     ):
         self.columns, self.coord_columns, self.means = columns, coord_columns, means
@@ -217,7 +217,7 @@ class SparseModel:
 
     newton_interval, has_costly_sweeps = SPARSE_NEWTON_INTERVAL, False
 
-    def __init__(self, X, curvature, centred: bool, residuals: np.ndarray, blocks: Blocks):
+    def __init__(self, X, curvature, centred: bool, residuals: np.ndarray, blocks: CoefBlocks):
         self.X, self.members, self.shift = X, blocks.members, 0.0
         self.curvature, self.residuals = curvature, residuals
         arrays = (X.data, X.indices.astype(np.uint32), X.indptr.astype(np.uint64))
@@ -282,12 +282,12 @@ class SparseModel:
         return multiply
 
 
-def block_arrays(blocks: Blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def block_arrays(blocks: CoefBlocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the three arrays that loops over blocks take."""
     return blocks.starts, blocks.weights, blocks.l1_weights
 
 
-def _block_lipschitz(blocks: Blocks, gram: np.ndarray) -> np.ndarray:
+def _block_lipschitz(blocks: CoefBlocks, gram: np.ndarray) -> np.ndarray:
     """Return the largest eigenvalue of each block's Gram matrix; blocks of one size are batched."""
     starts = blocks.starts.astype(np.int64)
     sizes, lipschitz = np.diff(starts), np.zeros(blocks.n_groups)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.solvers.path.inner.models import DenseModel, GramModel, SparseModel, block_arrays
 from tamis.solvers.path.inner.quadratic import solve_quadratic
-from tamis.solvers.path.loop import Blocks, distance_blocks, value_blocks
+from tamis.solvers.path.loop import CoefBlocks, distance_blocks, value_blocks
 
 MAX_GRAM_COORDS = 4000  # coordinates up to which a Gram matrix is computed
 # The same for coordinates times outputs whose curvatures differ; more cost as much as many
@@ -24,7 +24,7 @@ COLUMNS_PER_CYCLE = 130  # columns whose Gram matrix costs as much as one cycle 
 
 def proximal_newton(
     problem,
-    set_blocks: Blocks,
+    set_blocks: CoefBlocks,
     columns: np.ndarray,
     block_indices: np.ndarray,
     penalty,
@@ -37,14 +37,14 @@ def proximal_newton(
     """Return the stacked coefficients, intercepts and scores that minimise the problem over some
     blocks, from a point with these scores and this stacked gradient.
     """
-    design, bound_loss = problem.design, problem.smooth
+    design, bound_loss = problem.design, problem.bound_loss
     arrays, n_outputs = block_arrays(set_blocks), np.uint64(w.shape[1])
     # A single step needs no copy of the columns.
     uses_full_design = bound_loss.is_quadratic and design.shares_rows
     set_design = design if uses_full_design else design.select_columns(columns)
     for step in range(MAX_NEWTON_STEPS):
         if step:
-            w_gradient = set_blocks.stacked(
+            w_gradient = set_blocks.to_stacked(
                 set_design.coef_gradient(bound_loss.weights[:, None] * bound_loss.gradient(scores))
             )
         flat_gradient = np.ascontiguousarray(w_gradient).ravel()
@@ -80,7 +80,7 @@ def proximal_newton(
         objective = bound_loss.value(scores) + value_blocks(w.ravel(), *arrays, penalty, n_outputs)
         change = new_w - w
         if score_change is None:
-            coef_change = set_blocks.gathered(change)
+            coef_change = set_blocks.sum_copies(change)
             if uses_full_design:
                 coef_change = _embed_columns(coef_change, columns, len(design.means))
             score_change = set_design.scores(coef_change)
@@ -110,7 +110,7 @@ def _embed_columns(w: np.ndarray, columns: np.ndarray, n_columns: int) -> np.nda
 def _solve_shared(
     problem,
     set_design,
-    set_blocks: Blocks,
+    set_blocks: CoefBlocks,
     columns,
     block_indices,
     penalty,
@@ -125,7 +125,7 @@ def _solve_shared(
     Where a Gram matrix pays but is expensive, sweeps over the columns come first, for about as long
     as the Gram matrix would take: nearly orthogonal columns need only a few.
     """
-    bound_loss, design, n_coords = problem.smooth, problem.design, len(set_blocks.members)
+    bound_loss, design, n_coords = problem.bound_loss, problem.design, len(set_blocks.members)
     curvature, has_one_output = bound_loss.curvature(scores, 0, 0), w_gradient.shape[1] == 1
     if has_one_output and design.sparse:
         columns_csc = set_design.X if set_design is not design else design.X[:, columns]
@@ -183,12 +183,12 @@ def _cycles_before_gram(gram_cache, columns: np.ndarray) -> int:
 
 
 def _dense_model(
-    problem, set_design, set_blocks: Blocks, columns, curvature, scores, lipschitz
+    problem, set_design, set_blocks: CoefBlocks, columns, curvature, scores, lipschitz
 ) -> DenseModel:
     """Return a model of the columns in place if the design allows it, else of a copy of them,
     centred and scaled by the root of the curvature.
     """
-    bound_loss, design = problem.smooth, problem.design
+    bound_loss, design = problem.bound_loss, problem.design
     weighted_gradients = bound_loss.weights * bound_loss.gradient(scores)[:, 0]
     members = set_blocks.members.astype(np.int64)
     if set_design is design and design.has_contiguous_columns:
@@ -223,10 +223,10 @@ def _dense_model(
 def shares_gram(problem) -> bool:
     """Return whether all outputs have the same Gram matrix."""
     design = problem.design
-    return design.shares_rows and (design.outputs == 1 or problem.smooth.is_quadratic)
+    return design.shares_rows and (design.outputs == 1 or problem.bound_loss.is_quadratic)
 
 
-def _joint_gram(problem, set_design, set_blocks: Blocks, scores) -> np.ndarray:
+def _joint_gram(problem, set_design, set_blocks: CoefBlocks, scores) -> np.ndarray:
     """Return the Hessian of all coordinates and outputs together, with the intercepts
     eliminated.
     """
@@ -236,7 +236,7 @@ def _joint_gram(problem, set_design, set_blocks: Blocks, scores) -> np.ndarray:
     all_columns = np.arange(len(set_design.means))
     for task_design, rows, start in set_design.task_designs():
         for first, second in combinations_with_replacement(range(task_design.outputs), 2):
-            curvature = problem.smooth.curvature(scores, first, second)
+            curvature = problem.bound_loss.curvature(scores, first, second)
             if curvature is None:
                 continue
             products, weighted_sums = task_design.weighted_products(

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from tamis.solvers.path.inner.models import block_arrays
-from tamis.solvers.path.loop import Blocks, distance_blocks, support_derivatives, value_blocks
+from tamis.solvers.path.loop import CoefBlocks, distance_blocks, support_derivatives, value_blocks
 from tamis.terms.methods import largest_step
 
 SWEEPS_PER_CYCLE = 5  # sweeps over the nonzero blocks after one over all blocks
@@ -16,7 +16,9 @@ MAX_CG_ITERATIONS = 60  # conjugate gradient iterations of a Newton step
 MAX_CYCLES_WITHOUT_PROGRESS = 50  # after so many cycles, what remains is rounding
 
 
-def solve_quadratic(model, w, blocks: Blocks, penalty, tol: float, max_cycles: int = 400) -> bool:
+def solve_quadratic(
+    model, w, blocks: CoefBlocks, penalty, tol: float, max_cycles: int = 400
+) -> bool:
     """Minimise the model in place until the distance to the subdifferential is at most `tol`;
     return whether it was reached.
     """
@@ -81,12 +83,12 @@ def _extrapolate(model, w, points, arrays, penalty) -> None:
         model.restore(old_state)
 
 
-def block_of_coords(blocks: Blocks) -> np.ndarray:
+def block_of_coords(blocks: CoefBlocks) -> np.ndarray:
     """Return the block of each stacked coordinate."""
     return np.repeat(np.arange(blocks.n_groups), np.diff(blocks.starts).astype(np.int64))
 
 
-def _newton_step(model, model_gradient, w, blocks: Blocks, coord_blocks, penalty) -> None:
+def _newton_step(model, model_gradient, w, blocks: CoefBlocks, coord_blocks, penalty) -> None:
     """Take a Newton step on the nonzero coordinates if it lowers the objective."""
     coords = np.flatnonzero(w[:, 0])
     if not len(coords):

@@ -10,16 +10,22 @@ import numpy as np
 from tamis.base.class_messages import too_many_classes_message
 from tamis.base.scores import summarize_losses
 from tamis.data.rows import Position, PositionError, ReadError, Rows, class_numbers
-from tamis.data.source import SMALL_BYTES, RowSource
+from tamis.data.source import MAX_CACHED_BYTES, RowSource
 from tamis.system.files import StrPath
 from tamis.system.progress import Progress
 from tamis.system.threads import locked
-from tamis.training.checkpoint import ANEW, IGNORED_OPTIONS, CheckpointError, Folder, take_files
+from tamis.training.checkpoint import (
+    IGNORED_OPTIONS,
+    RESTART_HINT,
+    CheckpointError,
+    CheckpointFolder,
+    take_files,
+)
 from tamis.training.interruption import Interruption
-from tamis.training.judge import TargetRange, Validate, Validator, constant
-from tamis.training.readings import MEMORY, Readings, reads_twice
+from tamis.training.option_checks import refuse_options
 from tamis.training.record import HISTORY_GROWTH, State
-from tamis.training.refusals import refuse_options
+from tamis.training.two_pass import DEFAULT_MEMORY_MB, TwoPassTrainer, reads_twice
+from tamis.training.validation import TargetRange, Validate, Validator, constant_target_message
 
 
 class Learner(Protocol):
@@ -40,11 +46,11 @@ def train(
     *,
     passes: int = 1,
     validate: Validate = None,
-    checkpoint: StrPath | Folder | None = None,
+    checkpoint: StrPath | CheckpointFolder | None = None,
     every: int = 100_000,
     progress: bool | Literal["auto"] = "auto",
     stream: bool = False,
-    memory: int = MEMORY,
+    memory: int = DEFAULT_MEMORY_MB,
 ) -> Model:
     """Train a model on a source of rows, in bounded memory: chunk by chunk, or by two readings.
 
@@ -140,21 +146,21 @@ def train(
         checkpoint=checkpoint,
         validate=validate,
     )
-    trainer = Walk(model, rows, passes, validate, every)
+    trainer = Trainer(model, rows, passes, validate, every)
     take_files(model, getattr(trainer.source, "files", ()), checkpoint)
     if twice:
-        Readings(trainer, memory, progress).run()
+        TwoPassTrainer(trainer, memory, progress).run()
         return model
     # The caller has locked the folder, and releases it after further work.
-    if checkpoint is None or isinstance(checkpoint, Folder):
+    if checkpoint is None or isinstance(checkpoint, CheckpointFolder):
         trainer.run(checkpoint, progress)
         return model
-    with Folder(checkpoint) as folder:
+    with CheckpointFolder(checkpoint) as folder:
         trainer.run(folder, progress)
     return model
 
 
-class Walk:
+class Trainer:
     """Training of a model in passes over the rows of a source."""
 
     def __init__(self, model: Any, rows: Iterable, passes: int, validate: Validate, every: int):
@@ -197,7 +203,7 @@ class Walk:
         }
 
     # ------------------------------------------------------------------ passes
-    def run(self, folder: Folder | None, progress: bool | str) -> None:
+    def run(self, folder: CheckpointFolder | None, progress: bool | str) -> None:
         """Run all passes, from the last checkpoint on, and set the attributes of the model."""
         if folder is not None and (checkpoint := folder.read(self.task())) is not None:
             model, self.state = checkpoint
@@ -259,7 +265,7 @@ class Walk:
                 yield from self.source.read(position)
             except PositionError as error:
                 raise CheckpointError(
-                    f"The checkpoint does not fit its file. {error} {ANEW}"
+                    f"The checkpoint does not fit its file. {error} {RESTART_HINT}"
                 ) from error
             return
         for chunk in self.rows:
@@ -269,7 +275,7 @@ class Walk:
                 X, targets = chunk
                 yield Rows(X, targets, 0)
 
-    def _save(self, folder: Folder) -> None:
+    def _save(self, folder: CheckpointFolder) -> None:
         self.state.facts = self._source_decisions()
         folder.write(self.model, self.state)
 
@@ -278,12 +284,12 @@ class Walk:
         """Survey the source if the model must know all classes or columns beforehand."""
         source, model = self.source, self.model
         fitted, grows = hasattr(model, "n_features_in_"), getattr(model, "grow", False)
-        if fitted or grows or source.surveyed is not None:
+        if fitted or grows or source.survey_result is not None:
             return
         if self._takes_classes() or source.n_features is None:
             with Progress("survey", max(source.total, 1)) as progress_bar:
                 on_progress = lambda done: progress_bar.advance(done - progress_bar.done)  # noqa: E731
-                source.survey(tell=on_progress, memory=SMALL_BYTES)
+                source.survey(tell=on_progress, memory=MAX_CACHED_BYTES)
 
     def _takes_classes(self) -> bool:
         return "classes" in inspect.signature(self.model.partial_fit).parameters
@@ -315,8 +321,8 @@ class Walk:
         classes = getattr(self.model, "classes_", None)
         if classes is not None and classes.dtype.kind == "f":
             return targets
-        survey = self.source.surveyed if self.source else None
-        if survey is not None and classes is None and not survey.whole:
+        survey = self.source.survey_result if self.source else None
+        if survey is not None and classes is None and not survey.is_integer:
             return targets
         location = f"{chunk.file}, at or after line {chunk.first_line}" if chunk.file else "a chunk"
         return class_numbers(targets, location)
@@ -337,7 +343,7 @@ class Walk:
         if survey.many:
             raise ReadError(f"{self.source.files[0]}: {too_many_classes_message()}")
         if len(survey.classes) == 1 and not survey.several:
-            raise ValueError(constant(self.model, survey.classes[0]))
+            raise ValueError(constant_target_message(self.model, survey.classes[0]))
         return np.array(survey.classes).astype(targets.dtype)
 
     # ------------------------------------------------------------------ history
@@ -387,7 +393,7 @@ class Walk:
             if current is not None and stored[name] != current:
                 raise CheckpointError(
                     f"The checkpoint has {name} {stored[name]!r} where the rows have {current!r}. "
-                    f"{ANEW}"
+                    f"{RESTART_HINT}"
                 )
         source.base, source.several = stored["base"], stored["several"]
         source.labels = stored["labels"]

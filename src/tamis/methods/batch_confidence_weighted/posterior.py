@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
-from tamis.methods.batch_confidence_weighted.rows import CHUNK_SIZE, Rows, inner_products
+from tamis.methods.batch_confidence_weighted.rows import CHUNK_SIZE, BatchRows, inner_products
 from tamis.system.memory import check_memory
 from tamis.system.schema import array, number, one_of, rows
 
@@ -20,10 +20,10 @@ INVERSE_ROWS_PER_COLUMN = 8
 
 def _stored_width(constant: float, sizes) -> int:
     """Return the number of weights of an output, from the sizes in a model file."""
-    return sizes.measure("columns", "constant") + (constant != 0.0)
+    return sizes.evaluate_size("columns", "constant") + (constant != 0.0)
 
 
-class Belief:
+class GaussianPosterior:
     """Gaussian over weights: means (outputs, width), sums of alpha y x, and one precision, which is
     I, R R' with the Cholesky factor R in `factor`, or I + Z'Z with Z in `scaled_rows`.
 
@@ -32,7 +32,7 @@ class Belief:
     """
 
     _contents: ClassVar[dict] = {
-        "constant": number(float, least=0.0, binds={"width": _stored_width}),
+        "constant": number(float, minimum=0.0, binds={"width": _stored_width}),
         "mean": array("f8", "outputs", "width", order=None),
         "dual_sum": array("f8", "outputs", "width", order=None),
         "factor": one_of(None, array("f8", "width", "width", order="F")),
@@ -74,12 +74,12 @@ class Belief:
         return 0 if self.scaled_rows is None else self.scaled_rows.shape[0]
 
     # ------------------------------------------------------------------ updating the precision
-    def add_rows(self, rows: Rows, row_weights: np.ndarray) -> None:
+    def add_rows(self, rows: BatchRows, row_weights: np.ndarray) -> None:
         """Add weight x x' to the precision, as a Cholesky factor."""
-        check_room(self.width)
-        self.absorb_gram(rows.gram(row_weights))
+        check_covariance_memory(self.width)
+        self.add_gram(rows.gram(row_weights))
 
-    def absorb_gram(self, precision: np.ndarray) -> None:
+    def add_gram(self, precision: np.ndarray) -> None:
         """Add a weighted Gram matrix of rows to the precision; the array is overwritten."""
         if self.factor is not None:
             precision += self.factor @ self.factor.T
@@ -89,7 +89,7 @@ class Belief:
                 precision += _gram(self.scaled_rows)
         self.factor, self.scaled_rows, self.gram_factor = cholesky(precision), None, None
 
-    def add_scaled_rows(self, rows: Rows, row_weights: np.ndarray) -> np.ndarray:
+    def add_scaled_rows(self, rows: BatchRows, row_weights: np.ndarray) -> np.ndarray:
         """Add weight x x' to the precision as new rows of Z; return the columns of the new rows of
         (I + Z Z')^-1 Z Z'.
         """
@@ -124,7 +124,7 @@ class Belief:
         inverse = dtrtri(self.factor, lower=1)[0]
         return lambda dense: dtrmm(1.0, inverse, dense.T, lower=1, overwrite_b=1).T
 
-    def unwhitened(self, weights: np.ndarray) -> np.ndarray:
+    def unwhiten(self, weights: np.ndarray) -> np.ndarray:
         """Return R^-T w for each row w of an array."""
         if self.factor is None:
             return weights
@@ -149,7 +149,7 @@ class Belief:
         lower = dpotri(self.factor, lower=1)[0]
         return np.ascontiguousarray(np.tril(lower) + np.tril(lower, -1).T)
 
-    def variances(self, rows: Rows) -> np.ndarray:
+    def variances(self, rows: BatchRows) -> np.ndarray:
         """Return x' Sigma x of each row."""
         variances = np.empty(rows.count)
         whiten = self.whitening(rows.count)
@@ -157,7 +157,7 @@ class Belief:
             if self.factor is not None or not rows.sparse:
                 chunk = rows.to_dense(rows_slice)
             else:
-                chunk = Rows(rows.matrix[rows_slice], rows.constant).scale_rows()
+                chunk = BatchRows(rows.matrix[rows_slice], rows.constant).scale_rows()
             variances[rows_slice] = self._variances(chunk, whiten)
         return np.maximum(variances, MIN_VARIANCE)
 
@@ -215,7 +215,7 @@ def cholesky(matrix: np.ndarray) -> np.ndarray:
     return factor
 
 
-def check_room(n_columns: int) -> None:
+def check_covariance_memory(n_columns: int) -> None:
     """Raise a MemoryError if a full covariance does not fit into memory."""
     check_memory(
         f"a full covariance of {n_columns:,} columns",

@@ -6,14 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.splits import hash_folds
-from tamis.base.validation import _from_csr, take_weights
+from tamis.base.validation import csr_from_matrix, validate_sample_weight
 from tamis.data.rows import ReadError, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.sample import KeyedRows, sampling_keys, smallest_keys
 from tamis.methods.sieve.stream.targets import LabelEncoder
 from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import row_hashes
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 MAX_COLUMNS = 1 << 27  # sums take 96 bytes a column, or more
 ENTRY_BYTES = 12  # of a value and its column
@@ -30,7 +30,7 @@ def fit_bytes(entries: int, rows: int) -> int:
 
 def trusted_rows(X: Any) -> Csr:
     """Return the rows of a chunk in float64."""
-    return _from_csr(sp.csr_array(X).astype(np.float64, copy=False))
+    return csr_from_matrix(sp.csr_array(X).astype(np.float64, copy=False))
 
 
 class FirstReading:
@@ -55,9 +55,9 @@ class FirstReading:
         if X.n_features > MAX_COLUMNS:
             raise ReadError(
                 f"{rows.file or 'a chunk'}: column {X.n_features:,} is too large for sums by "
-                f"column. Pass {option('hash_bits', 20)}, or renumber the columns."
+                f"column. Pass {format_option('hash_bits', 20)}, or renumber the columns."
             )
-        weights = take_weights(rows.weights, n_rows)
+        weights = validate_sample_weight(rows.weights, n_rows)
         targets = self.encoder.encode(rows.targets, n_rows)
         if self.contrasts is None:
             n_numbers = targets.for_contrasts.numbers.shape[1]

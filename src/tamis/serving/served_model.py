@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
-from tamis.base.validation import LARGEST, SMALLEST, take_weights
-from tamis.numerics.csr import Csr, frozen
+from tamis.base.validation import MAX_MAGNITUDE, MIN_MAGNITUDE, validate_sample_weight
+from tamis.numerics.csr import Csr, readonly_view
 from tamis.serving.loop import OUT_OF_RANGE, UNCHANGED
 from tamis.serving.naming import make_naming
 from tamis.serving.row import (
@@ -36,7 +36,7 @@ class ServedModel:
         # The engine and the terms that the functions were looked up for.
         self.engine: Any = None
         self.terms: Any = None
-        if "_engine" in vars(model):
+        if "_solver_state" in vars(model):
             self._set_columns(model.n_features_in_)
         elif n_features is not None:
             self._start_model(n_features, 0.0 if classes is None else np.unique(classes)[0])
@@ -51,15 +51,15 @@ class ServedModel:
 
     def _set_columns(self, n_features: int) -> None:
         """Read the parameters of the model and set its number of columns."""
-        self.options = self.model._opened(n_features)
+        self.options = self.model._resume(n_features)
         self.model.n_features_in_ = n_features
         self._look_up_calls()
 
     def _look_up_calls(self) -> None:
         """Make the row buffer and look up the functions of the current engine."""
         model = self.model
-        engine, targets = model._engine, model._targets
-        n_targets = 1 if getattr(targets, "excluding", False) else targets.outputs
+        engine, targets = model._solver_state, model._targets
+        n_targets = 1 if getattr(targets, "is_multiclass", False) else targets.outputs
         self.row = row = RowBuffer(engine.features, n_targets, self.capacity)
         if hasattr(engine, "row_calls"):
             self.learn_row, self.score_row = engine.row_calls(row.rows, row.coded, row.weights)
@@ -68,7 +68,7 @@ class ServedModel:
             self.learn_row = lambda: model._learn(*args)
             self.score_row = lambda: engine.score(row.rows)
         self.engine, self.terms = engine, vars(engine).get("terms")
-        self.target_code = targets.quick()
+        self.target_code = targets.row_encoder()
         self.has_class_weight = getattr(model, "class_weight", None) is not None
         self.is_classifier = is_classifier(model)
         if not self.is_classifier and hasattr(model._row_loss(), "accepts"):
@@ -77,7 +77,7 @@ class ServedModel:
 
     def _refresh(self) -> None:
         """Look up the functions again where the model was trained outside of this service."""
-        engine = vars(self.model).get("_engine")
+        engine = vars(self.model).get("_solver_state")
         if engine is None:
             raise NotFittedError(
                 f"This {type(self.model).__name__} has learnt nothing yet, and its number of "
@@ -92,11 +92,13 @@ class ServedModel:
     def learn(self, row, values, y, weight: float) -> None:
         """Learn one row. All checks come before the first change."""
         model, order = self.model, UNCHANGED
-        is_started, new_names = "_engine" in vars(model), list[str]()
+        is_started, new_names = "_solver_state" in vars(model), list[str]()
         if is_started:
             self._refresh()
-        if weight != 1.0 and not (type(weight) is float and SMALLEST <= weight <= LARGEST):
-            weight = float(take_weights(np.array([weight], dtype=float), 1)[0])
+        if weight != 1.0 and not (
+            type(weight) is float and MIN_MAGNITUDE <= weight <= MAX_MAGNITUDE
+        ):
+            weight = float(validate_sample_weight(np.array([weight], dtype=float), 1)[0])
         if values is None:
             (row, values, new_names), order = self.naming.resolve(row, True), self.naming.order
         if not is_started:
@@ -113,12 +115,12 @@ class ServedModel:
             self.row.weight[0] = 1.0
         else:
             args = (model._targets, self.row.target, np.array([weight]))
-            targets, weights = model._weigh(*args, whole=False, grow=model.grow)
+            targets, weights = model._weight_rows(*args, is_fit=False, grow=model.grow)
             self.row.weight[0], model._targets = weights[0], targets
         n_steps = self.engine.steps
         model.n_iter_ = 1
         self.learn_row()
-        model._look(n_steps)
+        model._check_progress(n_steps)
 
     def _add_columns(self, row, values, new_names: list[str], order: int, y) -> None:
         """Start the model, or add new columns, after all checks of the row."""
@@ -163,7 +165,7 @@ class ServedModel:
         targets, columns = self._encode_target(y)
         if targets is not self.model._targets:
             loaded_row = self.row
-            self.model._prepare(self.options, targets, self.engine.features, True)
+            self.model._prepare_state(self.options, targets, self.engine.features, True)
             self._look_up_calls()
             self.row.copy_from(loaded_row)
         self.row.target[:] = columns
@@ -171,8 +173,10 @@ class ServedModel:
     def _encode_target(self, y) -> tuple[Any, np.ndarray]:
         """Return the targets with the class of y, and its target columns, as in `partial_fit`."""
         model, rows = self.model, np.asarray([y])
-        model._spans(rows, 1, True)
-        targets, coded = model._code(rows, 1, known=model._targets, whole=False, grow=model.grow)
+        model._row_spans(rows, 1, True)
+        targets, coded = model._encode_targets(
+            rows, 1, known=model._targets, is_fit=False, grow=model.grow
+        )
         return targets, coded.columns
 
     # ------------------------------------------------------------------ numbers
@@ -227,9 +231,9 @@ class ServedModel:
         if not hasattr(self.engine, "shares"):
             return names, self.engine.weights()[:, indices].T * numbers[:, None]
         rows = Csr(  # one row for each entry
-            frozen(numbers.astype(float)),
-            frozen(indices.astype(self.row.rows.indices.dtype)),
-            frozen(np.arange(len(known) + 1, dtype=np.uint64)),
+            readonly_view(numbers.astype(float)),
+            readonly_view(indices.astype(self.row.rows.indices.dtype)),
+            readonly_view(np.arange(len(known) + 1, dtype=np.uint64)),
             self.row.n_features,
         )
         return names, self.engine.shares(rows)

@@ -8,11 +8,11 @@ from sklearn.utils._param_validation import Interval
 
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.selector import Selector
-from tamis.base.fast_checks import kind_of_targets
-from tamis.base.parameters import COUNT, Auto, estimator, one_of, parameter
+from tamis.base.fast_checks import target_type
+from tamis.base.parameters import POSITIVE_INTEGER, Auto, estimator, one_of_strings, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
+from tamis.system.schema import nested_object
 from tamis.system.schema import one_of as either
-from tamis.system.schema import part
 
 CLASS_TARGET_TYPES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
 
@@ -34,7 +34,7 @@ class BaseFDRSelector(Selector, Estimator):
     )
     n_candidates: int = parameter(
         60,
-        [COUNT],
+        [POSITIVE_INTEGER],
         "How many columns are tested: those that enter the path first. Raise it where more "
         "features are expected to be real.",
     )
@@ -46,7 +46,7 @@ class BaseFDRSelector(Selector, Estimator):
     )
     targets: str | Auto = parameter(
         "auto",
-        [one_of("auto", "classes", "numbers")],
+        [one_of_strings("auto", "classes", "numbers")],
         'What y holds: "classes", or "numbers". "auto" is numbers for fractions, and classes '
         "otherwise, as in scikit-learn.",
         '{"auto", "classes", "numbers"}',
@@ -54,7 +54,8 @@ class BaseFDRSelector(Selector, Estimator):
     )
     _contents: ClassVar[dict] = {
         "_targets": either(
-            part(ClassTargets, "outputs", "targets"), part(NumberTargets, "outputs", "targets")
+            nested_object(ClassTargets, "outputs", "targets"),
+            nested_object(NumberTargets, "outputs", "targets"),
         ),
     }
 
@@ -65,10 +66,10 @@ class BaseFDRSelector(Selector, Estimator):
     def _has_class_targets(self, y) -> bool:
         """Return whether y holds classes: by `targets`, or by its values."""
         if self.targets == "auto":
-            return y is not None and kind_of_targets(y) in CLASS_TARGET_TYPES
+            return y is not None and target_type(y) in CLASS_TARGET_TYPES
         return self.targets == "classes"
 
-    def _weigh(self, targets, columns, weights, **stream):
+    def _weight_rows(self, targets, columns, weights, **stream):
         """Return targets and row weights unchanged."""
         return targets, weights
 

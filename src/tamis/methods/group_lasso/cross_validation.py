@@ -10,21 +10,28 @@ from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from tamis.base.estimators.estimator import take
+from tamis.base.estimators.estimator import validate_training
 from tamis.base.estimators.group_batch import (
     smooth_loss_parameter,
 )
 from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
-from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
+from tamis.base.parameters import (
+    ARRAY_LIKE,
+    NON_NEGATIVE,
+    POSITIVE_INTEGER,
+    TermLike,
+    estimator,
+    parameter,
+)
 from tamis.base.scores import one_standard_error_of_folds
 from tamis.base.splits import make_folds
 from tamis.base.validation import warn_user
 from tamis.methods.group_lasso.estimator import BatchGroupLasso
 from tamis.methods.group_lasso.group_parameters import FeatureGroupParameters, GroupWeightParameters
-from tamis.solvers.path.path import path_arrays, solve_path, take_alphas
-from tamis.solvers.path.problem import Problem
-from tamis.solvers.path.solver import largest_alpha
-from tamis.system.schema import array, figure, number, record
+from tamis.solvers.path.path import path_arrays, resolve_alphas, solve_path
+from tamis.solvers.path.problem import GroupProblem
+from tamis.solvers.path.solver import compute_alpha_max
+from tamis.system.schema import array, number, record, statistic
 
 
 @estimator
@@ -33,14 +40,14 @@ class AlphaSearchParameters:
 
     alphas: Any = parameter(
         100,
-        [COUNT, ARRAY],
+        [POSITIVE_INTEGER, ARRAY_LIKE],
         "Strengths, or how many of them: geometric, from the smallest that keeps nothing to a "
         "hundredth of it (a twentieth with more columns than rows).",
     )
     cv: Any = parameter(5, ["cv_object"], "Folds.", "int, splitter or iterable")
     se: float = parameter(
         1.0,
-        [NUMBER],
+        [NON_NEGATIVE],
         "How many standard errors of held-out loss to give up for fewer groups. 0 takes the "
         "strength of least loss.",
     )
@@ -80,10 +87,10 @@ class GroupLassoCV(
     """
 
     _contents: ClassVar[dict] = {
-        "best_index_": number(int, least=0),
+        "best_index_": number(int, minimum=0),
         "path_": record(
             {
-                "alpha": array("f8", "alphas", least=0.0),
+                "alpha": array("f8", "alphas", minimum=0.0),
                 "coef": array("f8", "alphas", "outputs", "columns"),
                 "intercept": array("f8", "alphas", "outputs"),
                 "dual_gap": array("f8", "alphas", finite=False),
@@ -92,10 +99,10 @@ class GroupLassoCV(
         ),
         "cv_results_": record(
             {
-                "alpha": array("f8", "alphas", least=0.0),
+                "alpha": array("f8", "alphas", minimum=0.0),
                 "split_test_loss": array("f8", "alphas", "folds", finite=False, order=None),
                 "mean_test_loss": array("f8", "alphas", finite=False),
-                "limit": figure(finite=False),
+                "limit": statistic(finite=False),
             }
         ),
     }
@@ -112,16 +119,19 @@ class GroupLassoCV(
         """Fit the paths of all folds and of all rows, and choose the strength."""
         self._validate_params()
         self._loss()
-        taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem, penalty = self._problem_and_penalty(taken, **options)
-        alphas = take_alphas(self.alphas, problem, penalty)
-        largest = largest_alpha(problem, penalty)
+        training_data = validate_training(self, X, y, sample_weight, layout=self._layout)
+        targets, problem, penalty = self._problem_and_penalty(training_data, **options)
+        alphas = resolve_alphas(self.alphas, problem, penalty)
+        largest = compute_alpha_max(problem, penalty)
         path_args = (penalty, alphas, self.tol, self.max_iter, largest)
         folds = make_folds(
-            self.cv, taken.given, targets.strata(taken.columns),
-            stratify=is_classifier(self), rows=taken.kept,
+            self.cv, training_data.n_user_rows, targets.strata(training_data.columns),
+            stratify=is_classifier(self), rows=training_data.row_indices,
         )  # fmt: skip
-        fold_rows = [[np.flatnonzero(np.isin(taken.kept, side)) for side in fold] for fold in folds]
+        fold_rows = [
+            [np.flatnonzero(np.isin(training_data.row_indices, side)) for side in fold]
+            for fold in folds
+        ]
         tasks = (delayed(held_out_losses)(problem, *fold, *path_args) for fold in fold_rows)
         losses, shortfalls = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(tasks), strict=True))
         losses = losses.T
@@ -133,7 +143,7 @@ class GroupLassoCV(
             "mean_test_loss": losses.mean(axis=1),
             "limit": limit,
         }
-        self._show(
+        self._set_solution(
             targets,
             problem,
             outcomes[best_index],
@@ -143,10 +153,10 @@ class GroupLassoCV(
             path_=path_arrays(problem, alphas, outcomes),
             cv_results_=results,
         )
-        if outcomes[best_index].shortfall > 1.0:
+        if outcomes[best_index].relative_gap > 1.0:
             self._warn_unfinished(outcomes[best_index])
         else:
-            final_shortfalls = [outcome.shortfall for outcome in outcomes]
+            final_shortfalls = [outcome.relative_gap for outcome in outcomes]
             self._warn_search(np.vstack([shortfalls, final_shortfalls]))
         return self
 
@@ -164,22 +174,22 @@ class GroupLassoCV(
             )
 
 
-def held_out_losses(problem: Problem, train, test, *path_args) -> tuple[list, list]:
+def held_out_losses(problem: GroupProblem, train, test, *path_args) -> tuple[list, list]:
     """Return the mean loss of the rows `test` under the solutions of the rows `train`, one a
     strength, and the remaining gap over its limit of each solution.
     """
     train_problem, test_problem, losses = problem.select_rows(train), problem.select_rows(test), []
     outcomes = solve_path(train_problem, *path_args)
     for outcome in outcomes:
-        coef = problem.blocks.gathered(outcome.w)
+        coef = problem.blocks.sum_copies(outcome.w)
         bias = (
             outcome.bias
             - train_problem.design.intercept_shift(coef)
             + test_problem.design.intercept_shift(coef)
         )
         scores = test_problem.design.scores(coef) + test_problem.design.intercept_scores(bias)
-        losses.append(test_problem.smooth.value(scores))
-    return losses, [outcome.shortfall for outcome in outcomes]
+        losses.append(test_problem.bound_loss.value(scores))
+    return losses, [outcome.relative_gap for outcome in outcomes]
 
 
 @estimator(kw_only=True)
@@ -202,7 +212,7 @@ class GroupLassoClassifierCV(OffsetClassifier, GroupLassoCV):
     """
 
     loss: TermLike = smooth_loss_parameter("logistic")
-    _joint = True
+    _is_multinomial = True
 
 
 @estimator(kw_only=True)

@@ -11,9 +11,9 @@ from tamis.data.rows import ReadError, Rows
 from tamis.data.source import RowSource
 from tamis.data.survey import Survey
 from tamis.system.progress import Progress
-from tamis.training.judge import refuse_constant
+from tamis.training.validation import refuse_constant
 
-MEMORY = 1000  # megabytes
+DEFAULT_MEMORY_MB = 1000  # megabytes
 FIT_BYTES_RATIO = 4  # bytes of a fit for each byte of its rows
 
 
@@ -24,7 +24,7 @@ def reads_twice(model: Any, rows: Iterable) -> bool:
     return method is not None and method() and is_rereadable
 
 
-class Readings:
+class TwoPassTrainer:
     """Training of a model by two readings and a fit."""
 
     def __init__(self, trainer: Any, memory: int, progress: bool | str):
@@ -45,7 +45,7 @@ class Readings:
             )
             second_reading.add(chunk._replace(targets=targets))
         with Progress("fit", 0, self.progress):
-            self.model._fit_kept(second_reading)
+            self.model._fit_second_reading(second_reading)
         entry = {
             "pass": 2,
             "rows": second_reading.rows_read,
@@ -69,10 +69,10 @@ class Readings:
             if statistics.contrasts is None:
                 raise ReadError("no rows: there is no chunk with a row in it.")
             return statistics
-        survey = self.source.surveyed
-        if survey is None or survey.beside is None:
-            survey = first_reading(self.source, self.model, self.memory, self.progress)
-        statistics, survey.beside = survey.beside, None
+        survey = self.source.survey_result
+        if survey is None or survey.observer is None:
+            survey = survey_for_model(self.source, self.model, self.memory, self.progress)
+        statistics, survey.observer = survey.observer, None
         return statistics
 
     def _chunks(self, label: str) -> Iterator[Rows]:
@@ -88,7 +88,7 @@ class Readings:
                 )
 
 
-def first_reading(
+def survey_for_model(
     source: RowSource,
     model: Any,
     memory: int,

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.validation import take_weights
+from tamis.base.validation import validate_sample_weight
 from tamis.data.rows import ReadError, Rows
-from tamis.methods.sieve.stream.first import fit_bytes, trusted_rows
-from tamis.numerics.csr import copy_kept, count_kept
+from tamis.methods.sieve.stream.first_reading import fit_bytes, trusted_rows
+from tamis.numerics.csr import copy_selected_columns, count_selected_entries
 from tamis.numerics.hashing import GOLDEN, row_hashes
 
 
-class Superset(NamedTuple):
+class ColumnSuperset(NamedTuple):
     """The columns that a second reading stores (a mask), their number of entries, and for each fold
     the columns chosen without its rows; None where the targets did not influence the choice.
     """
@@ -22,14 +22,14 @@ class Superset(NamedTuple):
     open: np.ndarray | None
 
 
-class Kept:
+class SecondReading:
     """Entries of the columns of a superset, of all rows, numbered as in the file.
 
     Where their fit would take more than `memory` bytes, rows are sampled by a hash of their
     content; `row_fraction` is the fraction that stays.
     """
 
-    def __init__(self, superset: Superset, n_rows: int, memory: int):
+    def __init__(self, superset: ColumnSuperset, n_rows: int, memory: int):
         chosen, entries, self.open = superset
         self.n_columns, self.n_kept = len(chosen), int(np.count_nonzero(chosen))
         numbers = np.arange(self.n_columns)
@@ -49,7 +49,7 @@ class Kept:
     def add(self, rows: Rows) -> None:
         """Store the columns of a chunk; rows of weight 0 are left out."""
         X, targets = trusted_rows(rows.X), rows.targets
-        weights = take_weights(rows.weights, X.n_rows)
+        weights = validate_sample_weight(rows.weights, X.n_rows)
         is_stored = weights > 0.0 if len(weights) else np.ones(X.n_rows, dtype=bool)
         self.rows_read += int(np.count_nonzero(is_stored))
         hashes = row_hashes(X)
@@ -58,10 +58,12 @@ class Kept:
             is_stored &= (hashes * GOLDEN >> np.uint64(11)) * 2.0**-53 < self.row_fraction
         if not is_stored.all():
             indices = np.flatnonzero(is_stored)
-            X, targets, hashes = X.picked(indices), targets[indices], hashes[indices]
+            X, targets, hashes = X.select_rows(indices), targets[indices], hashes[indices]
             weights = weights[indices] if len(weights) else weights
         indptr = np.empty(X.n_rows + 1, dtype=np.uint64)
-        count_kept(X.indices, X.indptr, self.column_index, np.uint32(self.n_columns), indptr)
+        count_selected_entries(
+            X.indices, X.indptr, self.column_index, np.uint32(self.n_columns), indptr
+        )
         first, last = self.used, self.used + int(indptr[-1])
         end = self.n_rows + X.n_rows
         if last > len(self.data) or end >= len(self.indptr):
@@ -69,7 +71,7 @@ class Kept:
         out_indices = self.indices[first:last].view(
             np.uint64 if self.indices.itemsize == 8 else np.uint32
         )
-        copy_kept(
+        copy_selected_columns(
             *X[:3], self.column_index, np.uint32(self.n_columns), self.data[first:last],
             out_indices,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import is_regressor
 
-from tamis.base.class_messages import one_class_message, plain_value
+from tamis.base.class_messages import display_value, one_class_message
 from tamis.base.scores import (
     add_losses,
     baseline_losses,
@@ -80,7 +80,9 @@ class Validator:
             if not getattr(model, "grow", False) and chunk.X.shape[1] != model.n_features_in_:
                 return
             baseline = baseline_losses(state.met, _dense(targets), hasattr(model, "classes_"))
-            add_losses(state.charged, losses(model, chunk.X, targets), baseline, chunk.weights)
+            add_losses(
+                state.charged, prediction_losses(model, chunk.X, targets), baseline, chunk.weights
+            )
 
     def add_targets(self, model: Any, chunk: Rows, targets: Any, state: State) -> None:
         """Add the targets of a chunk to those that the baseline knows."""
@@ -101,13 +103,13 @@ def error_on(model: Any, rows: RowSource | tuple[Any, Any]) -> float:
     chunks = ((chunk.X, chunk.targets) for chunk in rows) if isinstance(rows, RowSource) else [rows]
     total, count = 0.0, 0
     for X, targets in chunks:
-        row_errors = losses(model, X, targets)
+        row_errors = prediction_losses(model, X, targets)
         total += float(np.nansum(row_errors))
         count += int((~np.isnan(row_errors)).sum())
     return total / count if count else float("nan")
 
 
-def losses(model: Any, X: Any, targets: Any) -> np.ndarray:
+def prediction_losses(model: Any, X: Any, targets: Any) -> np.ndarray:
     """Return the loss of each row; nan for rows without a target."""
     return row_losses(
         _dense(targets), model.predict(X), default_scoring(hasattr(model, "classes_"))
@@ -121,7 +123,7 @@ def _dense(targets: Any) -> np.ndarray:
 # --------------------------------------------------------------------------- refusals
 def refuse_constant(model: Any, source: RowSource) -> None:
     """Refuse a constant target if a survey or a profile of the source knows it."""
-    survey, values = source.surveyed, []
+    survey, values = source.survey_result, []
     if survey is not None and not survey.many and not survey.several:
         values = survey.classes
     target = None if source.layout is None else source.layout.find("target")
@@ -129,7 +131,7 @@ def refuse_constant(model: Any, source: RowSource) -> None:
         summary = source.profile.figures(target.name)
         values = [value for value, _ in summary.top] if summary.distinct == 1 else []
     if len(values) == 1:
-        raise ValueError(constant(model, values[0]))
+        raise ValueError(constant_target_message(model, values[0]))
 
 
 class TargetRange:
@@ -153,16 +155,16 @@ class TargetRange:
         classes = getattr(model, "classes_", None)
         several = getattr(model, "multilabel_", False)
         if classes is not None and len(classes) == 1 and not several:
-            raise ValueError(constant(model, classes[0]))
+            raise ValueError(constant_target_message(model, classes[0]))
         if classes is None and self.rows > 1 and self.minimum == self.maximum:
-            raise ValueError(constant(model, self.minimum))
+            raise ValueError(constant_target_message(model, self.minimum))
 
 
-def constant(model: Any, value: Any) -> str:
+def constant_target_message(model: Any, value: Any) -> str:
     """Return the message about a constant target; for classifiers that of `fit`."""
     if not is_regressor(model):
         return one_class_message(type(model).__name__, value)
     return (
-        f"the target never changes: it is {plain_value(value)} in all rows, so that there is "
+        f"the target never changes: it is {display_value(value)} in all rows, so that there is "
         "nothing to predict."
     )

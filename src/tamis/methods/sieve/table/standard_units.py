@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.base.splits import (
-    few_distinct,
+    count_distinct_if_few,
     hash_folds,
     repeated_hash_folds,
     repeated_stratified_folds,
@@ -19,7 +19,7 @@ from tamis.methods.sieve.table.loop import (
     sum_columns,
     sum_squares_about,
 )
-from tamis.numerics.csr import NOTHING, Csr
+from tamis.numerics.csr import EMPTY, Csr
 from tamis.numerics.hashing import row_hashes
 from tamis.numerics.moments import add_raw_moments
 
@@ -167,12 +167,12 @@ def make_sample(
     `fold_hashes` sets the folds instead, where the columns were chosen in such folds;
     `allowed_columns` (folds, columns) are the columns that may predict each fold, None means all.
     """
-    weights = NOTHING if (weights == 1.0).all() else weights
+    weights = EMPTY if (weights == 1.0).all() else weights
     units = class_units(outputs)
     if not options.is_classification:
         units = regression_units(targets, weights, centred)
     hashes = row_hashes(rows)
-    order = settled_order(hashes, targets, weights)
+    order = content_order(hashes, targets, weights)
     group_labels = None if options.feature_groups is None else options.feature_groups.labels
     scale = weight_scale(weights, order)
     scaled, is_regression = scaled_weights(weights, order, scale), not options.is_classification
@@ -219,7 +219,7 @@ def make_standardized_sample(
     if fold_hashes is not None:
         folds = hash_folds(fold_hashes[order], options.n_folds)[None]
     else:
-        n_distinct = few_distinct(hashes, options.n_folds)
+        n_distinct = count_distinct_if_few(hashes, options.n_folds)
         if n_distinct:
             folds = repeated_stratified_folds(hashes, targets[order], options.n_folds, N_SPLITS)
         else:
@@ -228,7 +228,7 @@ def make_standardized_sample(
 
 
 # --------------------------------------------------------------------------- order and folds
-def settled_order(hashes, targets, weights) -> np.ndarray:
+def content_order(hashes, targets, weights) -> np.ndarray:
     """Return the rows of weight above 0 in an order that depends on their content alone."""
     present = np.flatnonzero(weights > 0.0) if len(weights) else np.arange(len(hashes))
     return present[np.lexsort(_sort_keys(hashes, targets, weights, present))]
@@ -252,7 +252,7 @@ def _standard_hashes(rows: Csr, order, statistics: ColumnStatistics) -> np.ndarr
 
 
 # --------------------------------------------------------------------------- standard units
-def tabulate(
+def standardize_table(
     rows: Csr, targets, weights, order, outputs: int, centred: bool
 ) -> tuple[Table, ColumnScaling]:
     """Return the rows in standard units, and the scaling."""
@@ -268,7 +268,7 @@ def weight_scale(weights, order) -> float:
 
 def scaled_weights(weights, order, scale: float) -> np.ndarray:
     """Return the weights of the rows in `order`, times `scale`."""
-    return weights[order] * scale if len(weights) else NOTHING
+    return weights[order] * scale if len(weights) else EMPTY
 
 
 def fill_table(
@@ -304,7 +304,7 @@ def with_groups(table: Table, feature_groups, retained: np.ndarray) -> Table:
     group_numbers = np.append(group_numbers, np.full(len(labels) - n_penalized, len(unique_labels)))
     return table._replace(
         n_unpenalized=len(labels) - n_penalized,
-        groups=group_numbers if feature_groups.grouped else None,
+        groups=group_numbers if feature_groups.has_groups else None,
     )
 
 

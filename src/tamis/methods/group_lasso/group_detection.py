@@ -6,7 +6,7 @@ from scipy.cluster import hierarchy
 
 from tamis.base.fast_checks import check_array
 from tamis.base.feature_groups import number_labels
-from tamis.base.validation import check_sizes
+from tamis.base.validation import check_magnitudes
 from tamis.system.memory import check_memory
 
 
@@ -147,7 +147,7 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
     if linkage not in ("average", "single", "complete"):
         raise ValueError(f"linkage={linkage!r} must be 'average', 'single' or 'complete'.")
     table = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-    check_sizes(table)
+    check_magnitudes(table)
     p = table.shape[1]
     if p == 1:
         return np.zeros(1, dtype=np.int64)

@@ -7,7 +7,7 @@ from tamis.reporting.page.feature_table import script_json
 from tamis.reporting.page.formatting import count_noun, escape
 from tamis.reporting.page.page import render_page
 from tamis.reporting.page.page_body import PageBody
-from tamis.system.files import replacing
+from tamis.system.files import atomic_writer
 from tamis.system.terminal import without_secrets
 
 
@@ -93,5 +93,5 @@ def write_association_page(
     )
     abstract = f"{count_noun(len(lists), 'word')} with the words that predict them."
     text = render_page(str(title), abstract, body, style, script)
-    with replacing(path, "write") as file:
+    with atomic_writer(path, "write") as file:
         file.write(text.encode("utf-8", "replace"))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tamis.system.spelling import option
+from tamis.system.spelling import format_option
 
 
 def refuse_options(
@@ -21,18 +21,19 @@ def refuse_options(
     """
     for parameter, value in (("passes", passes), ("every", every), ("memory", memory)):
         if value is not None and value < 1:
-            raise ValueError(f"{option(parameter, value)} must be 1 or more.")
+            raise ValueError(f"{format_option(parameter, value)} must be 1 or more.")
     if not twice:
         return
     uses_option = {
-        option("passes", passes): passes > 1,
-        option("checkpoint", ...): checkpoint is not None,
-        option("validate", validate): isinstance(validate, str),
+        format_option("passes", passes): passes > 1,
+        format_option("checkpoint", ...): checkpoint is not None,
+        format_option("validate", validate): isinstance(validate, str),
     }
     for option_text, is_used in uses_option.items():
         if is_used:
             raise ValueError(
                 f"{option_text} is for models that learn chunk by chunk: {name} reads the rows "
-                f"twice and then fits them. Leave it out, or pass {option('stream', True)} for "
+                "twice and then fits them. Leave it out, or pass "
+                f"{format_option('stream', True)} for "
                 "one that learns from a stream."
             )

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from tamis.base.estimators.estimator import plain_rows
-from tamis.base.parameters import ABOVE, COUNT, SHARE
+from tamis.base.estimators.estimator import validate_rows
+from tamis.base.parameters import POSITIVE, POSITIVE_INTEGER, UNIT_INTERVAL
 from tamis.base.validation import warn_user
-from tamis.methods.low_rank_lasso.compression import Compressed
+from tamis.methods.low_rank_lasso.compression import CompressedTargets
 from tamis.methods.low_rank_lasso.factorization import DTYPE, LowRankFactorization
-from tamis.methods.low_rank_lasso.spg.solver import Rules, solve
+from tamis.methods.low_rank_lasso.spg.solver import SPGOptions, solve
 from tamis.system.threads import count_threads
 
 MAX_ITER = 2000  # iterations of a query
@@ -32,7 +32,7 @@ class Corpus:
         self.factors = LowRankFactorization(
             n_components=n_components, dtype=dtype, random_state=random_state
         )
-        matrix = plain_rows(self.factors, X, reset=True)
+        matrix = validate_rows(self.factors, X, reset=True)
         self.terms = [str(term) for term in terms]
         if len(self.terms) != matrix.shape[1]:
             raise ValueError(
@@ -41,9 +41,9 @@ class Corpus:
             )
         self.places = {term: column for column, term in reversed(list(enumerate(self.terms)))}
         self.factors._validate_params()
-        self.rows_with = _count_documents(matrix)
+        self.document_counts = _count_documents(matrix)
         operator = self.factors._factorise(
-            weighted(matrix, self.rows_with, dtype) if weighting == "tfidf" else matrix, None
+            weighted(matrix, self.document_counts, dtype) if weighting == "tfidf" else matrix, None
         )
         self.squares = operator.column_squares()
 
@@ -63,8 +63,10 @@ class Corpus:
         factors = self.factors
         C = (factors.W_[columns] * factors.S_).astype(np.float64)
         residual_squares = np.maximum(self.squares[columns] - np.einsum("ij,ij->i", C, C), 0.0)
-        targets = Compressed(C, np.sqrt(residual_squares), np.sqrt(self.squares[columns]), columns)
-        options = Rules(robustness * factors.error_upper_, tol, MAX_ITER)
+        targets = CompressedTargets(
+            C, np.sqrt(residual_squares), np.sqrt(self.squares[columns]), columns
+        )
+        options = SPGOptions(robustness * factors.error_upper_, tol, MAX_ITER)
         radii = np.full(len(columns), float(radius))
         result = solve(
             factors.W_,
@@ -137,12 +139,12 @@ def weighted(matrix, rows_with, dtype="float64"):
         "X": ["array-like", "sparse matrix"],
         "terms": ["array-like"],
         "queries": ["array-like", str],
-        "n_components": [COUNT],
-        "top": [COUNT],
-        "radius": [ABOVE],
-        "robustness": [SHARE],
+        "n_components": [POSITIVE_INTEGER],
+        "top": [POSITIVE_INTEGER],
+        "radius": [POSITIVE],
+        "robustness": [UNIT_INTERVAL],
         "weighting": [StrOptions({"tfidf", "none"})],
-        "tol": [ABOVE],
+        "tol": [POSITIVE],
         "dtype": [DTYPE],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],

@@ -1,11 +1,16 @@
 """Truncated gradient: descent, and a truncation after each burst of rows."""
 
-from tamis.base.model_parts import compose, learning_rate_of, loss_of, penalty_of
+from tamis.base.model_terms import (
+    combine_terms,
+    resolve_learning_rate,
+    resolve_loss,
+    resolve_penalty,
+)
 from tamis.base.parameters import (
-    ABOVE,
     AUTO,
-    COUNT,
-    NUMBER,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
     Auto,
     TermLike,
     estimator,
@@ -55,20 +60,22 @@ class _TruncatedGradient(ScheduledDescent):
 
     gravity: float | Auto = parameter(
         "auto",
-        [NUMBER, AUTO],
+        [NON_NEGATIVE, AUTO],
         "Pull towards zero a row, in units of the weights (not multiplied by the step size). "
         '"auto" is the step size times 1e-4 times the mean slope of the loss at score 0 times the '
         "mean norm of the rows so far.",
     )
-    burst: int = parameter(5, [COUNT], "Rows between two truncations.")
+    burst: int = parameter(5, [POSITIVE_INTEGER], "Rows between two truncations.")
     theta: float | None = parameter(
-        None, [ABOVE, None], "Weights above it are not shrunk. None shrinks all."
+        None, [POSITIVE, None], "Weights above it are not shrunk. None shrinks all."
     )
 
     def _model(self):
-        loss = loss_of(self)
-        penalty, auto_alpha = penalty_of(self.gravity, 1.0, self.positive)
-        learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
+        loss = resolve_loss(self)
+        penalty, auto_alpha = resolve_penalty(self.gravity, 1.0, self.positive)
+        learning_rate, auto_eta = resolve_learning_rate(
+            self.learning_rate, self.eta, descent_eta(loss)
+        )
         scales_with_eta = float(auto_alpha)  # an explicit gravity is in units of the weights
         burst = float(self.burst)
         optimizer = (
@@ -77,7 +84,7 @@ class _TruncatedGradient(ScheduledDescent):
             else CappedDescent(burst, float(self.theta), scales_with_eta)
         )
         terms = loss, penalty, optimizer, learning_rate
-        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
+        return combine_terms(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
     @property
     def resolved_params_(self):

@@ -8,13 +8,14 @@ from contextlib import suppress
 from typing import Any, Protocol, Self
 
 from tamis.data.columns import kinds as rules
-from tamis.data.columns.profile import Figures, First, Profile
+from tamis.data.columns.profile import ColumnSummary, Profile, TableHead
 from tamis.data.columns.suspicious_columns import spread_note
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import Options
 from tamis.data.rows import ReadError
 from tamis.data.streams import display_name
 from tamis.data.tables.layout import (
+    CATEGORY,
     DATE,
     FEATURES,
     IGNORED,
@@ -23,15 +24,14 @@ from tamis.data.tables.layout import (
     TARGET,
     TEXT,
     WEIGHT,
-    WORDS,
     Column,
     Layout,
 )
-from tamis.system.spelling import option, short
+from tamis.system.spelling import format_option, shorten_names
 
 MAX_LISTED_GAPS = 10  # columns with gaps that a message names
-GAPS = "rows with a gap are left out:"
-NO_TARGET = "rows without a target are left out:"
+GAPS_NOTE = "rows with a gap are left out:"
+NO_TARGET_NOTE = "rows without a target are left out:"
 TARGET_GAP_HINT = (
     " In text, NA, NaN, null and None mean a gap, in any case: call a class otherwise."
 )
@@ -43,7 +43,7 @@ UNITS_NOTE = (
 class TableReader(Protocol):
     """Reader of a table before its first chunk, in this process or in several, one file each."""
 
-    def look(self) -> list[First]:
+    def look(self) -> list[TableHead]:
         """Return the first rows of every file."""
 
     def profile(self, columns: list[Column], may_become_string: Callable[[str], bool]) -> Profile:
@@ -64,7 +64,7 @@ class LocalFiles:
     """
 
     def __init__(self, files: list[str], options: Options):
-        self.files, self.options, self.reader = files, options, reader_of(options.format)
+        self.files, self.options, self.reader = files, options, table_module(options.format)
         self.open_files: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
@@ -74,7 +74,7 @@ class LocalFiles:
         for file in self.open_files.values():
             file.close()
 
-    def look(self) -> list[First]:
+    def look(self) -> list[TableHead]:
         """Return the first rows of every file."""
         heads = [self.reader.look(self.files[0], self.options, self.open_files)]
         for name in self.files[1:]:
@@ -93,7 +93,7 @@ class LocalFiles:
         return self.reader.read_texts(self.files, self.options, columns, names)
 
 
-def reader_of(format: str) -> Any:
+def table_module(format: str) -> Any:
     """Return the module that reads tables of a format."""
     if format in ("csv", "tsv"):
         from tamis.data.tables import csv
@@ -104,7 +104,7 @@ def reader_of(format: str) -> Any:
     return arrow
 
 
-def lay_out(
+def build_layout(
     files: list[str], options: Options, reader: TableReader
 ) -> tuple[Layout, list[str], Profile | None]:
     """Return the layout of files, notes about its decisions, and the profile if one was needed.
@@ -124,8 +124,10 @@ def lay_out(
     user_roles = roles_from_options(head.names, options, display_name(files[0]))
     columns = []
     for name, is_string in zip(head.names, head.is_string, strict=True):
-        role = user_roles.get(name, WORDS if is_string or options.categorical == "all" else NUMBER)
-        is_string = role in (WORDS, DATE, TEXT) or (role != IGNORED and is_string)
+        role = user_roles.get(
+            name, CATEGORY if is_string or options.categorical == "all" else NUMBER
+        )
+        is_string = role in (CATEGORY, DATE, TEXT) or (role != IGNORED and is_string)
         columns.append(Column(name, role, is_string and role != WEIGHT))
     builder = LayoutBuilder(columns, user_roles, options, display_name(files[0]))
     builder.detect_texts(head)
@@ -151,9 +153,11 @@ class LayoutBuilder:
         self.profile: Profile | None = None
         self.kinds: dict[str, str] = {}
 
-    def needs_profile(self, head: First) -> bool:
+    def needs_profile(self, head: TableHead) -> bool:
         """Return whether the whole table must be read before its first chunk."""
-        has_categories = any(c.role == WORDS for c in self.columns) and not self.options.hash_bits
+        has_categories = (
+            any(c.role == CATEGORY for c in self.columns) and not self.options.hash_bits
+        )
         has_dates = any(c.role == DATE for c in self.columns)
         has_texts = any(c.role == TEXT for c in self.columns) and not self.options.hash_bits
         # Their number format is detected from all values.
@@ -161,7 +165,7 @@ class LayoutBuilder:
         needs_values = has_categories or has_dates or has_texts or has_number_strings
         return needs_values or self.options.units == "spread" or self._is_odd(head)
 
-    def _is_odd(self, head: First) -> bool:
+    def _is_odd(self, head: TableHead) -> bool:
         """Return whether the first rows have gaps, or numbers that count the rows."""
         for c in self.columns:
             if c.role != NUMBER or c.words:
@@ -173,12 +177,12 @@ class LayoutBuilder:
                 return True
         return False
 
-    def detect_texts(self, head: First) -> None:
+    def detect_texts(self, head: TableHead) -> None:
         """Detect text columns by the first rows if words are hashed, as there may be no profile."""
         for c in self.columns if self.options.hash_bits else ():
-            if c.role == WORDS and c.name not in self.user_roles:
+            if c.role == CATEGORY and c.name not in self.user_roles:
                 summary = head.profile.figures(c.name)
-                c.role = TEXT if rules.kind_of(summary) == TEXT else WORDS
+                c.role = TEXT if rules.kind_of(summary) == TEXT else CATEGORY
 
     def may_become_string(self, name: str) -> bool:
         """Return whether a numeric column may become a string column."""
@@ -197,7 +201,7 @@ class LayoutBuilder:
                 self._set_target_params(c, summary)
                 continue
             if c.name not in self.user_roles and not (
-                c.role == WORDS and options.categorical == "all"
+                c.role == CATEGORY and options.categorical == "all"
             ):
                 self.kinds[c.name] = rules.kind_of(summary, options.decimal)
         if (
@@ -211,13 +215,14 @@ class LayoutBuilder:
             summary = profile.figures(c.name)
             if (kind := self.kinds.get(c.name)) is not None:
                 c.role = kind if kind in FEATURES else IGNORED
-            if c.role == WORDS and options.hash_bits:
+            if c.role == CATEGORY and options.hash_bits:
                 continue
-            if c.role == WORDS and summary.distinct is None:
+            if c.role == CATEGORY and summary.distinct is None:
                 raise ReadError(
                     f"{self.file}: more than {min(MAX_LEVELS, len(summary.levels)):,} different "
-                    f"words in {short(c.name)}. Pass {option('hash_bits', 20)} to hash them, or "
-                    f"{option('kinds', {c.name: 'skip'})}."
+                    f"words in {shorten_names(c.name)}. Pass {format_option('hash_bits', 20)} to "
+                    "hash them, or "
+                    f"{format_option('kinds', {c.name: 'skip'})}."
                 )
             rules.set_reading_params(c, summary, options.rare, options.decimal)
             if c.role == NUMBER and options.units == "spread":
@@ -233,7 +238,7 @@ class LayoutBuilder:
     def kind(self, column: Column) -> str:
         """Return the kind of a column by the names that users know."""
         kind_or_role = self.kinds.get(column.name, column.role)
-        return {WORDS: "category", IGNORED: "skip"}.get(kind_or_role, kind_or_role)
+        return {CATEGORY: "category", IGNORED: "skip"}.get(kind_or_role, kind_or_role)
 
     def _set_target_params(self, column: Column, summary: Any) -> None:
         """Set how strings of a target become numbers: true and false, or decimal commas."""
@@ -241,7 +246,7 @@ class LayoutBuilder:
         if column.words and (summary.is_truth_value or has_comma_numbers):
             column.facts["as"] = "flags" if summary.is_truth_value else "commas"
 
-    def _columns_with_gaps(self) -> list[tuple[Column, Figures]]:
+    def _columns_with_gaps(self) -> list[tuple[Column, ColumnSummary]]:
         """Return the columns with gaps; texts may be empty."""
         if self.profile is None:
             return []
@@ -261,13 +266,14 @@ class LayoutBuilder:
                 raise ReadError(
                     f"{self.file}: the {c.role} {c.name!r} is missing in "
                     f"{_count_rows(summary.gaps)}, the first in {summary.first_gap}; every row "
-                    f"needs it. Remove these rows, or pass {option('on_bad', 'skip')} to leave "
+                    f"needs it. Remove these rows, or pass {format_option('on_bad', 'skip')} to "
+                    "leave "
                     f"them out.{hint}"
                 )
         if options.missing == "error" and (gap_list := _list_gaps(gaps)):
             raise ReadError(
-                f"{self.file}: gaps in {gap_list}. Pass {option('missing', 'zero')} or "
-                f"{option('missing', 'indicator')}, or fill them."
+                f"{self.file}: gaps in {gap_list}. Pass {format_option('missing', 'zero')} or "
+                f"{format_option('missing', 'indicator')}, or fill them."
             )
 
     def text_columns(self) -> list[str]:
@@ -290,11 +296,11 @@ class LayoutBuilder:
             empty = {c.name: "text without words" for c in layout.features}
             skipped = {name: "skipped" for name, role in self.user_roles.items() if role == IGNORED}
             first_left_out = list((self.kinds | empty | skipped).items())[:10]
-            reason = "; ".join(f"{short(name)} is {kind}" for name, kind in first_left_out)
+            reason = "; ".join(f"{shorten_names(name)} is {kind}" for name, kind in first_left_out)
             raise ReadError(
                 f"{self.file}: no column is left beside the "
-                f"target{f' ({reason})' if reason else ''}. Check {option('target')} and "
-                f"{option('ignore')}."
+                f"target{f' ({reason})' if reason else ''}. Check {format_option('target')} and "
+                f"{format_option('ignore')}."
             )
         return layout
 
@@ -305,16 +311,19 @@ class LayoutBuilder:
         hashed = bool(self.options.hash_bits)
         notes = rules.build_notes(self.columns, self.kinds, self.profile, hashed)
         if self.options.missing == "error" and (gap_list := _list_gaps(self._columns_with_gaps())):
-            advice = f"{option('missing', 'zero')} or {option('missing', 'indicator')}"
-            notes.append(f"{GAPS} {gap_list}. Pass {advice} to keep them")
+            advice = (
+                f"{format_option('missing', 'zero')} or {format_option('missing', 'indicator')}"
+            )
+            notes.append(f"{GAPS_NOTE} {gap_list}. Pass {advice} to keep them")
         for c, summary in self._columns_with_gaps():
             if c.role == TARGET and self.options.target is not False:
                 n_gaps = _count_rows(summary.gaps)
                 notes.append(
-                    f"{NO_TARGET} {short(c.name)} ({n_gaps}, the first in {summary.first_gap})"
+                    f"{NO_TARGET_NOTE} {shorten_names(c.name)} ({n_gaps}, the first in "
+                    f"{summary.first_gap})"
                 )
         if any("spread" in c.facts for c in self.columns):
-            notes.append(f"{UNITS_NOTE}{option('units', 'none')} to take them as they are")
+            notes.append(f"{UNITS_NOTE}{format_option('units', 'none')} to take them as they are")
         return notes
 
 
@@ -322,10 +331,10 @@ def _count_rows(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
-def _list_gaps(gaps: list[tuple[Column, Figures]]) -> str:
+def _list_gaps(gaps: list[tuple[Column, ColumnSummary]]) -> str:
     """Return the numbers of gaps of feature columns, and where the first ones are."""
     items = [
-        f"{short(c.name)} ({_count_rows(summary.gaps)}, the first in {summary.first_gap})"
+        f"{shorten_names(c.name)} ({_count_rows(summary.gaps)}, the first in {summary.first_gap})"
         for c, summary in gaps
         if c.role in FEATURES
     ]
@@ -347,7 +356,7 @@ def roles_from_options(names: list[str], options: Options, file: str) -> dict[st
 
     roles = {column_name(column, "ignore"): IGNORED for column in options.ignore}
     if not isinstance(options.categorical, str):
-        roles |= {column_name(column, "categorical"): WORDS for column in options.categorical}
+        roles |= {column_name(column, "categorical"): CATEGORY for column in options.categorical}
     for column, kind in options.kinds:
         roles[column_name(column, "kinds")] = rules.ROLES_BY_KIND[kind]
     if options.weight is not None:
@@ -362,9 +371,10 @@ def _column_by_number(names: list[str], requested: Any, parameter: str, file: st
     is_number = isinstance(requested, str) and requested.lstrip("-").isdigit()
     if (is_number or isinstance(requested, int)) and -len(names) <= int(requested) < len(names):
         return names[int(requested)]
-    first_names = ", ".join(map(repr, short(names[:10])))
+    first_names = ", ".join(map(repr, shorten_names(names[:10])))
     first_names += ", ..." if len(names) > 10 else ""
     raise ReadError(
-        f"{file}: {option(parameter, requested)} is no column of this table; the columns are "
+        f"{file}: {format_option(parameter, requested)} is no column of this table; the columns "
+        "are "
         f"{first_names}. Pass a name, or a number from 0."
     )

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
-from tamis.base.fast_checks import check_array, dense
-from tamis.base.feature_groups import take_groups
-from tamis.base.validation import check_matrix_size
+from tamis.base.fast_checks import check_array, to_dense
+from tamis.base.feature_groups import parse_feature_groups
+from tamis.base.validation import check_matrix_magnitude
 from tamis.methods.multiple_kernels.matrices.kinds import DEGREES, WIDTHS, Kernel
 
 MAX_AUTO_COLUMNS = 5000  # up to which "auto" makes kernels of single columns
@@ -105,7 +105,7 @@ def make_dictionary(
     )
     column_sets: list = [(None, "all")] if whole else []
     if feature_groups is not None:
-        blocks = take_groups(feature_groups, n_columns, names)
+        blocks = parse_feature_groups(feature_groups, n_columns, names)
         groups = [blocks.members[a:b].astype(int) for a, b in pairwise(blocks.starts.astype(int))]
         column_sets += [
             (tuple(group.tolist()), _label(group, column_names))
@@ -190,7 +190,7 @@ def parse_kernels(kernels, n_columns: int, names=None) -> list:
 def _validate_matrix(matrix, index: int, first) -> np.ndarray:
     """Return a finite symmetric matrix of the size of the first, or raise."""
     matrix = check_array(matrix, dtype=np.float64, input_name=f"kernels[{index}]")
-    check_matrix_size(f"kernels[{index}]", matrix)
+    check_matrix_magnitude(f"kernels[{index}]", matrix)
     size = np.shape(first)[0]
     if matrix.shape != (size, size):
         raise ValueError(
@@ -204,7 +204,7 @@ def _validate_matrix(matrix, index: int, first) -> np.ndarray:
 
 def parse_row_numbers(matrix, size: int) -> np.ndarray:
     """Return X as row numbers of the matrices."""
-    matrix = dense(matrix, "X")
+    matrix = to_dense(matrix, "X")
     numbers = matrix[:, 0].astype(np.intp)
     if (
         matrix.shape[1] != 1
@@ -234,7 +234,7 @@ def kernel_name(kernel, index: int) -> str:
 def call_kernel(kernel, index: int, rows, others) -> np.ndarray:
     """Return the checked values of a user's kernel between two sets of rows."""
     values = kernel(rows, others)
-    values = np.asarray(dense(values, kernel_name(kernel, index)), dtype=np.float64)
+    values = np.asarray(to_dense(values, kernel_name(kernel, index)), dtype=np.float64)
     if values.shape != (rows.shape[0], others.shape[0]):
         shape = (rows.shape[0], others.shape[0])
         raise ValueError(

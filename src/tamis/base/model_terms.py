@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from tamis.base.column_penalties import is_by_column, is_positive
-from tamis.base.parameters import take_term
+from tamis.base.parameters import resolve_term
 from tamis.terms.learning_rates import LEARNING_RATES, PassiveAggressive
 from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
 from tamis.terms.optimizers import Averaged, ByColumn
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 
 AUTO_ALPHA = 1e-4  # in units of (gradient at score 0) x (norm of a row)
-LEADER_ETA = 1.0  # for FTRL, in units of (gradient at score 0) / (norm of a row)
+AUTO_FTRL_ETA = 1.0  # for FTRL, in units of (gradient at score 0) / (norm of a row)
 PENALTIES = {"l1": 1.0, "l2": 0.0, "ridge": 0.0, "elasticnet": None}
 
 
@@ -23,13 +23,13 @@ def is_smooth(loss) -> bool:
     return getattr(loss, "smooth", True)
 
 
-def loss_of(model):
+def resolve_loss(model):
     """Return the loss term of a model, from its parameter `loss`.
 
     A classifier takes losses of classes, a regressor losses of numbers. A model with
     `_residual_loss` takes only losses of score - target.
     """
-    loss = take_term("loss", model.loss, LOSSES, ("value", "gradient", "hessian_bound"))
+    loss = resolve_term("loss", model.loss, LOSSES, ("value", "gradient", "hessian_bound"))
     accepts = accepts_numbers if is_regressor(model) else accepts_classes
     residual = getattr(model, "_residual_loss", False) and is_regressor(model)
     if accepts(loss) and not (residual and hasattr(loss, "accepts")):
@@ -60,7 +60,7 @@ def check_targets(loss, targets: np.ndarray) -> None:
         )
 
 
-def penalty_of(alpha, l1_ratio: float, positive):
+def resolve_penalty(alpha, l1_ratio: float, positive):
     """Return the penalty term, and whether its strength is automatic."""
     automatic = isinstance(alpha, str)
     strength = AUTO_ALPHA if automatic else float(alpha)
@@ -73,9 +73,9 @@ def penalty_of(alpha, l1_ratio: float, positive):
     return (Ridge(l2, sign) if l2 or sign else Free()), automatic
 
 
-def learning_rate_of(learning_rate, eta, automatic_eta: float):
+def resolve_learning_rate(learning_rate, eta, automatic_eta: float):
     """Return the learning rate, and whether its size is automatic."""
-    term = take_term("learning_rate", learning_rate, LEARNING_RATES, ("step_size",))
+    term = resolve_term("learning_rate", learning_rate, LEARNING_RATES, ("step_size",))
     if not isinstance(learning_rate, str):
         if not isinstance(eta, str):
             raise ValueError(
@@ -115,7 +115,7 @@ class FirstOrderModel(NamedTuple):
     flags: tuple[float, float, float]
 
 
-def compose(
+def combine_terms(
     model, loss, penalty, optimizer, learning_rate, *, auto_eta: bool, auto_alpha: bool
 ) -> FirstOrderModel:
     """Return the model of these terms, or raise an error if they do not work together."""

@@ -29,13 +29,13 @@ _PUBLIC = {
     "groups_from_names",
     "methods.group_lasso.online_estimator": "OnlineGroupLassoClassifier OnlineGroupLassoRegressor",
     "methods.group_lasso.cross_validation": "GroupLassoClassifierCV GroupLassoRegressorCV",
-    "methods.multiple_kernels.choice": "kernel_dictionary",
+    "methods.multiple_kernels.dictionary": "kernel_dictionary",
     "methods.multiple_kernels.gmkl": "GMKLClassifier GMKLRegressor",
     "methods.low_rank_lasso.classifier": "LowRankClassifier",
     "methods.low_rank_lasso.factorization": "LowRankFactorization",
     "methods.low_rank_lasso.lasso": "LowRankLasso",
     "methods.low_rank_lasso.rank_one": "RankOneLasso",
-    "methods.low_rank_lasso.words": "associations",
+    "methods.low_rank_lasso.associations": "associations",
     "methods.metric_learning.sdist": "SDist SDistClassifier",
     "methods.sparse_online.composed": "OnlineClassifier OnlineRegressor",
     "methods.sparse_online.dual_averaging": "RDAClassifier RDARegressor",
@@ -67,10 +67,10 @@ _PUBLIC = {
     "reporting.displays.thresholding": "ThresholdDisplay",
     "reporting.displays.training": "DensityBiasDisplay TrainingDisplay",
     "reporting.page.page": "write_page",
-    "reporting.page.rank_page": "write_association_page",
+    "reporting.page.association_page": "write_association_page",
     "reporting.evaluation.report": "report",
     "serving.live": "live",
-    "training.walk": "train",
+    "training.trainer": "train",
 }
 _HOMES = {name: f"tamis.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 _MODULES = ("datasets", "distributed", "reporting", "terms", "testing")

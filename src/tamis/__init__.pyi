@@ -26,14 +26,14 @@ from tamis.methods.group_lasso.group_detection import groups_from_dummies as gro
 from tamis.methods.group_lasso.group_detection import groups_from_names as groups_from_names
 from tamis.methods.group_lasso.online_estimator import OnlineGroupLassoClassifier as OnlineGroupLassoClassifier
 from tamis.methods.group_lasso.online_estimator import OnlineGroupLassoRegressor as OnlineGroupLassoRegressor
+from tamis.methods.low_rank_lasso.associations import associations as associations
 from tamis.methods.low_rank_lasso.classifier import LowRankClassifier as LowRankClassifier
 from tamis.methods.low_rank_lasso.factorization import LowRankFactorization as LowRankFactorization
 from tamis.methods.low_rank_lasso.lasso import LowRankLasso as LowRankLasso
 from tamis.methods.low_rank_lasso.rank_one import RankOneLasso as RankOneLasso
-from tamis.methods.low_rank_lasso.words import associations as associations
 from tamis.methods.metric_learning.sdist import SDist as SDist
 from tamis.methods.metric_learning.sdist import SDistClassifier as SDistClassifier
-from tamis.methods.multiple_kernels.choice import kernel_dictionary as kernel_dictionary
+from tamis.methods.multiple_kernels.dictionary import kernel_dictionary as kernel_dictionary
 from tamis.methods.multiple_kernels.gmkl import GMKLClassifier as GMKLClassifier
 from tamis.methods.multiple_kernels.gmkl import GMKLRegressor as GMKLRegressor
 from tamis.methods.multitask.estimator import MultiTaskClassifier as MultiTaskClassifier
@@ -80,15 +80,15 @@ from tamis.reporting.displays.thresholding import ThresholdDisplay as ThresholdD
 from tamis.reporting.displays.training import DensityBiasDisplay as DensityBiasDisplay
 from tamis.reporting.displays.training import TrainingDisplay as TrainingDisplay
 from tamis.reporting.evaluation.report import report as report
+from tamis.reporting.page.association_page import write_association_page as write_association_page
 from tamis.reporting.page.page import write_page as write_page
-from tamis.reporting.page.rank_page import write_association_page as write_association_page
 from tamis.selection.agreement import selection_kappa as selection_kappa
 from tamis.selection.agreement import selection_stability as selection_stability
 from tamis.selection.anytime.estimator import FDRStream as FDRStream
 from tamis.selection.false_discovery.estimator import FDRSelector as FDRSelector
 from tamis.selection.stability_selection import StabilitySelector as StabilitySelector
 from tamis.serving.live import live as live
-from tamis.training.walk import train as train
+from tamis.training.trainer import train as train
 
 __version__: str
 _HOMES: dict[str, str]

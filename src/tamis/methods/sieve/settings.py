@@ -34,7 +34,7 @@ class FeatureGroups:
     _contents: ClassVar[dict] = {
         "n_columns": size("columns"),
         "labels": array("i8", "columns", minimum=-1),
-        "grouped": flag(),
+        "has_groups": flag(),
     }
 
     def __init__(self, labels: np.ndarray, grouped: bool):

@@ -298,6 +298,6 @@ class FDRStream(BaseFDRSelector):
         begun = known.get("known")
         if self._has_class_targets(y) if begun is None else isinstance(begun, ClassTargets):
             if begun is None and classes is None:
-                known["whole"] = True  # the first rows have all classes
+                known["is_fit"] = True  # the first rows have all classes
             return ClassTargets.encode(y, n_rows, self, classes=classes, **known)
         return NumberTargets.encode(y, n_rows, self, **known)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from benchmarks.growth import local_cluster
 from benchmarks.pages import Goal, Page, Table, verdict
 from tamis import FTRLClassifier
-from tamis.distributed import fit, rounds
+from tamis.distributed import fit, schedule
 from tamis.distributed.cluster import DaskExecutor
 
 ENTRIES = 60  # of a row
@@ -105,16 +105,16 @@ def compared(quick: bool, name: str) -> dict:
 @contextmanager
 def _only(workers: int) -> Iterator[None]:
     """Let the first workers of a cluster be all."""
-    homes = DaskExecutor.homes
-    DaskExecutor.homes = lambda self: homes(self)[:workers]  # type: ignore[method-assign]
+    all_workers = DaskExecutor.workers
+    DaskExecutor.workers = lambda self: all_workers(self)[:workers]  # type: ignore[method-assign]
     yield
-    DaskExecutor.homes = homes  # type: ignore[method-assign]
+    DaskExecutor.workers = all_workers  # type: ignore[method-assign]
 
 
 def timed(model: Any, blocks: list, client: Any, how: dict) -> tuple[np.ndarray, float, float]:
     """Weights, seconds of the rounds, and of a visit."""
     taken: list[float] = []
-    run_rounds = rounds.Schedule.run
+    run_rounds = schedule.Schedule.run
 
     def clocked(self: Any, *given: Any) -> Any:
         self.places.open()
@@ -124,13 +124,13 @@ def timed(model: Any, blocks: list, client: Any, how: dict) -> tuple[np.ndarray,
         taken.append(float(np.mean([one for path in found for one in path.taken])))
         return found
 
-    rounds.Schedule.run = clocked  # type: ignore[method-assign]
+    schedule.Schedule.run = clocked  # type: ignore[method-assign]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = fit(model, blocks, client, progress=False, **how)
     finally:
-        rounds.Schedule.run = run_rounds  # type: ignore[method-assign]
+        schedule.Schedule.run = run_rounds  # type: ignore[method-assign]
     return np.asarray(found.coef_), taken[0], taken[1]
 
 

@@ -197,13 +197,13 @@ def test_without_what_windows_lacks(tmp_path):
 
 def test_a_library_that_is_loaded_later_works_alone_too():
     code = """
-        from tamis.system.threads import one_thread
-        with one_thread():
+        from tamis.system.threads import single_threaded_blas
+        with single_threaded_blas():
             pass
         import scipy.linalg
         from threadpoolctl import threadpool_info
         before = [one["num_threads"] for one in threadpool_info()]
-        with one_thread():
+        with single_threaded_blas():
             print(before, all(one["num_threads"] == 1 for one in threadpool_info()))
     """
     before, alone = run_process(code, env={"OPENBLAS_NUM_THREADS": "2"}).rsplit(maxsplit=1)

@@ -174,7 +174,7 @@ def test_a_mix_is_the_mean_of_what_partitions_learn():
         left.partial_fit(*BLOCKS[0], classes=[0, 1])
         right.partial_fit(*BLOCKS[1], classes=[0, 1])
         share = 70 / 150
-        left._solver_state = left._solver_state.mixed(right._solver_state, share)
+        left._solver_state = left._solver_state.weighted_mean_with(right._solver_state, share)
     assert bits(model) == bits(left)
 
 

@@ -109,7 +109,7 @@ def test_a_warm_start_compiles_by_a_few_rows(monkeypatch):
         encoded = FTRLClassifier()._encode(X[:rows], Y[:rows], np.ones(rows), classes=[0, 1])
         block = worker_tasks.EncodedBlock(encoded, rows)
         worker_tasks.compile_loops(path, worker_tasks.Partition(0, "part", schema, [block]))
-    sizes = [(one.rows.rows.n_rows, len(one.rows.coded.columns)) for one in met]
+    sizes = [(one.rows.rows.n_rows, len(one.rows.encoded.columns)) for one in met]
     assert sizes == [(worker_tasks.COMPILE_ROWS,) * 2, (1, 1)]
 
 

@@ -46,7 +46,9 @@ def as_comparable(survey):
     fields = dataclasses.asdict(survey)
     fields["counts"] = fields["counts"][: survey.features].tolist()
     return {
-        name: value for name, value in fields.items() if name not in ("n_duplicate_rows", "beside")
+        name: value
+        for name, value in fields.items()
+        if name not in ("n_duplicate_rows", "observer")
     }
 
 

@@ -10,20 +10,20 @@ import tamis
 ROOT = Path(tamis.__file__).parent
 REASONS = {
     "solvers/second_order/loop_heap.py:sift_down": "goes down a heap, one level a turn",
-    "methods/sparse_fourier/loop.py:draw": "a walk fills an array of fixed length",
+    "methods/sparse_fourier/loop.py:draw_frequency": "a walk fills an array of fixed length",
     "numerics/random.py:permuted_index": (
         "walks a cycle of a permutation that comes back to where it began"
     ),
-    "methods/batch_confidence_weighted/loop_blocks.py:fill_shares": (
+    "methods/batch_confidence_weighted/loop_blocks.py:fill_gradient_norms": (
         "the level rises over a shrinking set"
     ),
-    "methods/low_rank_lasso/spg/loop.py:cut": (
+    "methods/low_rank_lasso/spg/loop.py:l1_ball_threshold": (
         "the entries shrink, or the threshold stays and it ends"
     ),
     "solvers/path/inner/loop.py:sweep_dense": "a constant grows by half or more a turn, "
     "up to the largest eigenvalue",
     "solvers/svm_dual/loop.py:descend": "counts its steps",
-    "training/checkpoint.py:_claim": "tries again only where another has just removed the folder",
+    "training/checkpoint.py:_lock_folder": "tries again only if another process removed the folder",
     "system/files.py:_create_temporary": "tries again only if another process swept the new file",
     "solvers/svm_dual/dual.py:solve_svm": "counts its steps",
 }

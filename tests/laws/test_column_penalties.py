@@ -22,7 +22,7 @@ from tamis import (
     RDARegressor,
 )
 from tamis.numerics.numba import Loop
-from tamis.serving.row import take_row
+from tamis.serving.loop import load_row
 from tamis.terms import ByColumn, Descent
 
 N, P = 40, 7
@@ -136,9 +136,11 @@ def test_chunks_dense_sparse_files_and_single_rows(
 ):
     """Single rows of one class go through machine code, those of the others through its source."""
     if cls is not FTRLClassifier or average:
-        prepared = Loop.prepared
+        compiled_for = Loop.compiled_for
         monkeypatch.setattr(
-            Loop, "prepared", lambda loop, *a: prepared(loop, *a) if loop is take_row else loop
+            Loop,
+            "compiled_for",
+            lambda loop, *a: compiled_for(loop, *a) if loop is load_row else loop,
         )
     y, options = targets(cls, multi_output), BOTH | {"average": average}
     options |= {"l1_ratio": 1.0}

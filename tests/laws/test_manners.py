@@ -243,7 +243,7 @@ def test_every_method_of_a_shipped_term_is_known():
     here.
     """
     bookkeeping = {"columns", "signs", "objection", "subdiff_distance", "weighs", "adapts"}
-    bookkeeping |= {"takes_any_step", "is_quadratic", "has_l1", "accepts"}
+    bookkeeping |= {"takes_any_step", "is_quadratic", "has_l1", "is_norm", "accepts"}
     for cls in CLASSES:
         term_methods = {
             name

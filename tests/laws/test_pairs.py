@@ -26,6 +26,7 @@ from tamis.terms import (
     PassiveAggressive,
     Ridge,
 )
+from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
 
 X = tiny.matrix()
 Y = (tiny.signs(X) > 0).astype(int)
@@ -144,18 +145,7 @@ def test_valid_pairs_fit(interpreted, parameters):
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
-@pytest.mark.parametrize(
-    "loss",
-    [
-        "hinge",
-        "squared_hinge",
-        "logistic",
-        "log_loss",
-        "squared_error",
-        "huber",
-        "epsilon_insensitive",
-    ],
-)
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if accepts_classes(loss)])
 def test_every_classifier_takes_every_loss(interpreted, cls, loss):
     model = quiet(one_pass(cls, loss=loss).fit, X, Y)
     assert np.isfinite(model.coef_).all()
@@ -164,7 +154,10 @@ def test_every_classifier_takes_every_loss(interpreted, cls, loss):
 
 
 @pytest.mark.parametrize("cls", REGRESSORS)
-@pytest.mark.parametrize("loss", ["squared_error", "huber", "epsilon_insensitive"])
+@pytest.mark.parametrize(
+    "loss",
+    [n for n, loss in LOSSES.items() if accepts_numbers(loss) and not hasattr(loss, "accepts")],
+)
 def test_every_regressor_takes_every_loss_of_the_residual(interpreted, cls, loss):
     assert np.isfinite(quiet(one_pass(cls, loss=loss).fit, X, tiny.numbers(X)).coef_).all()
 

@@ -63,7 +63,7 @@ def test_a_file_names_classes_and_no_module(cls, tmp_path):
 
 def test_two_parts_of_one_name_are_refused():
     with pytest.raises(TypeError, match="two parts of models are called Engine"):
-        nested_object(type("Engine", (), {}))
+        nested_object(type("FirstOrderState", (), {}))
 
 
 def test_attributes_of_training_and_of_scikit_learn_are_saved(tmp_path):

@@ -18,7 +18,7 @@ def test_threads_with_a_share_of_the_outputs_each_leave_the_same_bits(cls, avera
     monkeypatch.setattr(
         state.FirstOrderState,
         "_learn_span_on_threads",
-        lambda self, *args, learn=state.Engine._learn_span_on_threads: (
+        lambda self, *args, learn=state.FirstOrderState._learn_span_on_threads: (
             calls.append(1),
             learn(self, *args),
         ),

@@ -35,9 +35,9 @@ def path(tmp_path):
 @pytest.fixture
 def narrow(monkeypatch):
     """Few columns are candidates."""
-    monkeypatch.setattr(readings, "CHEAP", 0)
-    monkeypatch.setattr(readings, "SURE", 4.0)
-    monkeypatch.setattr(readings, "TIMES", 2)
+    monkeypatch.setattr(readings, "MAX_EXTRA_ENTRIES", 0)
+    monkeypatch.setattr(readings, "MIN_CONTRAST_Z", 4.0)
+    monkeypatch.setattr(readings, "COLUMNS_PER_SELECTED", 2)
 
 
 def train_with_memory(path, memory, model=None, **reading):
@@ -141,7 +141,7 @@ def test_beyond_the_memory_the_columns_that_may_matter_are_kept(path, narrow):
 @pytest.mark.filterwarnings("ignore:nothing in these")
 def test_noise_is_not_taken_for_a_signal(monkeypatch):
     """The strongest of many noise columns predict the rows that chose them."""
-    monkeypatch.setattr(readings, "CHEAP", 3000)
+    monkeypatch.setattr(readings, "MAX_EXTRA_ENTRIES", 3000)
     monkeypatch.setattr(readings, "sample_support", lambda *arguments: np.zeros(0, dtype=int))
     rng = np.random.default_rng(0)
     noise, y = sp.random_array((600, 3000), density=0.02, rng=rng, format="csr"), np.arange(600) % 2
@@ -261,7 +261,7 @@ def test_rows_whose_fit_has_the_memory_are_read_once(path, monkeypatch):
         chunk.X.data[:] = 0.0
     assert_same_model(model, train(SieveClassifier(**SMALL), rows))
     assert len(readings_made) == 1
-    monkeypatch.setattr(row_source, "SMALL_BYTES", 1000)
+    monkeypatch.setattr(row_source, "MAX_CACHED_BYTES", 1000)
     again = open_rows(path, chunk_rows=70)
     assert_same_model(model, train(SieveClassifier(**SMALL), again))
     assert len(readings_made) == 2

@@ -27,7 +27,7 @@ NOTE = """Constants are those of the description, but for these. *Noise by least
     and with several classes a feature counts by its best class."""
 
 
-class Refitted(by_path.Path):
+class Refitted(by_path.L1Path):
     """A path that knows what least squares on its columns leaves."""
 
     def solve_next(self, penalty: float):
@@ -51,13 +51,15 @@ def _taken_back(claim: str, change):
 
 
 def _half(y):
-    return patch.object(by_path, "SHARE", by_path.NOISE_PENALTY_RATIO * 0.5 / np.std(y))
+    return patch.object(
+        by_path, "NOISE_PENALTY_RATIO", by_path.NOISE_PENALTY_RATIO * 0.5 / np.std(y)
+    )
 
 
 METHODS = {
-    REFIT: _taken_back(EXACT, lambda y: patch.object(by_path, "Path", Refitted)),
+    REFIT: _taken_back(EXACT, lambda y: patch.object(by_path, "L1Path", Refitted)),
     HALF: _taken_back(EXACT, _half),
-    FACTORS: _taken_back(GROUPS, lambda y: patch.object(fit, "LOCAL", np.inf)),
+    FACTORS: _taken_back(GROUPS, lambda y: patch.object(fit, "MAX_GROUP_LOADING", np.inf)),
 }
 
 

@@ -56,7 +56,7 @@ MODULES = [
     "methods/metric_learning/steps",
     "methods/metric_learning/rules",
     "selection/false_discovery/multiple_testing",
-    "selection/false_discovery/claims",
+    "selection/false_discovery/base_selector",
     "selection/false_discovery/standardized_columns",
     "selection/false_discovery/controls",
     "selection/false_discovery/inputs",

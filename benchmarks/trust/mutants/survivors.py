@@ -10,21 +10,6 @@ REASONS: dict[tuple[str, str, str], str] = {
         ">= -> >",
     ): "a root at the end is found as well",
     ("selection/error_bounds", "low, high = 1e-9, 1e9", "1e-9 -> 2e-09"): "where a search begins",
-    (
-        "selection/error_bounds",
-        "return float(min(best, 1.0))",
-        "1.0 -> 2.0",
-    ): "`best` is never above 1",
-    (
-        "selection/error_bounds",
-        "at = np.arange(steps + 1.0)",
-        "1.0 -> 2.0",
-    ): "the rest is never read",
-    (
-        "methods/group_lasso/group_detection",
-        "scale = np.where(alive, 1.0 / np.where(alive, spread, 1.0), 0.0)",
-        "0.0 -> 1.0",
-    ): "covariances of a constant are 0 but for rounding",
     ("methods/data_thresholding/bounds", "problem.signs > 0,", "> -> >="): "signs are -1 and 1",
     (
         "methods/metric_learning/steps",
@@ -36,47 +21,7 @@ REASONS: dict[tuple[str, str, str], str] = {
         "w, last = (newton if low < newton < high else 0.5 * (low + high)), w",
         "< -> <=",
     ): "a slope of exactly 0: both end at that place",
-    ("selection/false_discovery/claims", "60,", "60 -> 61"): "a default",
-    (
-        "selection/false_discovery/controls",
-        "wide = max(1, CELLS // max(columns.n_columns, columns.n_rows))",
-        "max -> min",
-    ): "how many are done at once",
-    (
-        "selection/false_discovery/controls",
-        "if small <= EXACT and small * columns.n_rows * columns.n_columns <= PRODUCTS:",
-        "* -> /",
-    ): "which of two ways to the same vectors",
-    (
-        "selection/false_discovery/controls",
-        "above = values[-COMPONENTS:][values[-COMPONENTS:] > edge**2]",
-        "> -> >=",
-    ): "no value is exactly at the edge",
-    (
-        "selection/false_discovery/conditional_test",
-        "idle = (sums.left < NOTHING * sums.whole) | (free <= 0.0) | (sums.square <= 0.0)",
-        "<= -> <",
-    ): "without a degree of freedom the score is 0 either way",
-    (
-        "selection/false_discovery/conditional_test",
-        "for gram, goal in zip(grams, wanted, strict=True)",
-        "True -> False",
-    ): "lists of one length",
-    (
-        "selection/false_discovery/stream",
-        "wide = max(1, memory // (16 * measured.n_columns))",
-        "16 -> 17",
-    ): "how many are done at once",
-    (
-        "selection/false_discovery/stream",
-        "flat = (square <= FLAT**2 * (square + self.means**2)) | (self.ones < LEAST)",
-        "<= -> <",
-    ): "a column of zeros, which is too rare as well",
-    (
-        "selection/false_discovery/screening/path",
-        "whole = True",
-        "True -> False",
-    ): "a sweep of nothing, and then of all",
+    ("selection/false_discovery/base_selector", "60,", "60 -> 61"): "a default",
     (
         "selection/anytime/estimator",
         "empty = sp.csr_array((0, rows.shape[1]))",
@@ -108,11 +53,6 @@ REASONS: dict[tuple[str, str, str], str] = {
         "longest = max(sizes, default=1)",
         "1 -> 0",
     ): "a text without words is no field",
-    (
-        "exporting/forms/onnx_fields",
-        "return self.rows.get(-1 if column is None else column, self.nothing)",
-        "- -> ",
-    ): "no field asks for a column that it does not have",
     (
         "exporting/forms/python",
         "return pformat(value, width=96, compact=True, sort_dicts=False)",

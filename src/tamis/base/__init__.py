@@ -6,7 +6,7 @@
 - `class_messages.py`: messages about targets that are not classes;
 - `splits.py`: folds, held-out rows, halves; `scores.py`: losses of rows, standard errors, paired
   differences, the baseline;
-- `parameters.py`: declared parameters; `model_parts.py`, `column_penalties.py`,
+- `parameters.py`: declared parameters; `model_terms.py`, `column_penalties.py`,
   `feature_groups.py`: parameters as losses, penalties, optimizers, learning rates and groups;
 - `estimators/`: base classes of estimators.
 """

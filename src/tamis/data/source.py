@@ -142,7 +142,7 @@ class RowSource:
     def _chunks_from(self, position: Position | None = None) -> Iterator[Chunk]:
         """Yield chunks from a position on, read ahead, or those that a survey has left in memory.
 
-        If these are larger than SMALL_BYTES they are released one by one, and the next reading
+        If these are larger than MAX_CACHED_BYTES they are released one by one, and the next reading
         opens the files.
         """
         if self.chunks is None or position is not None:

@@ -191,7 +191,7 @@ def _select_task(model, weights, intercepts, task) -> tuple[np.ndarray, np.ndarr
         raise ValueError(
             f"the model knows {len(targets.tasks)} tasks; pass task, one of {known_tasks}."
         )
-    code = 0 if task is None else int(targets.asked([task], 1, type(model).__name__)[0])
+    code = 0 if task is None else int(targets.prediction_codes([task], 1, type(model).__name__)[0])
     outputs_of_task = slice(code * targets.outputs, (code + 1) * targets.outputs)
     return weights[:, outputs_of_task], intercepts[outputs_of_task]
 

@@ -1,6 +1,9 @@
 """Training from files: passes over the rows, with checkpoints.
 
-`walk.py` has `train`, and the passes of models with `partial_fit`; `readings.py` trains sieves by
-two readings. `judge.py` scores models during training, `checkpoint.py` and `record.py` write and
-check checkpoints, `interruption.py` handles Ctrl-C, and `refusals.py` checks options.
+- `trainer.py`: `train`, and the passes of models with `partial_fit`;
+- `two_pass.py`: training of sieves by two readings;
+- `validation.py`: scores of models during training;
+- `checkpoint.py`, `record.py`: checkpoints and their content;
+- `interruption.py`: Ctrl-C;
+- `option_checks.py`: checks of options.
 """

@@ -220,7 +220,7 @@ def test_thresholds_of_a_path_never_rise(monkeypatch):
     tried = []
     monkeypatch.setattr(
         search,
-        "drop_small",
+        "apply_threshold",
         lambda matrix, threshold: tried.append(threshold) or apply_threshold(matrix, threshold),
     )
     model().path(X, Y, np.geomspace(1e-2, 1e-3, 6), 0.01)

@@ -131,7 +131,7 @@ def test_a_batch_is_a_loop_and_order_does_not_matter(batch_size):
 def test_threads_do_not_change_the_bits(monkeypatch):
     from tamis.methods.low_rank_lasso.spg import solver as spg
 
-    monkeypatch.setattr(spg, "TURNS", 1)
+    monkeypatch.setattr(spg, "BATCHES_PER_TASK", 1)
     _, _, factors, compressed = random_problem(4, targets=12)
     one, two = (
         solve_targets(factors, compressed, 1.0, 0.1 * factors.upper, batch_size=3, threads=threads)

@@ -323,7 +323,7 @@ def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
         def survey(self, watch, tell):
             first = watch()
             first.add((sp.csr_array(np.eye(10)), np.arange(10)))
-            self.survey_result = type("Surveyed", (), {"beside": first})()
+            self.survey_result = type("Surveyed", (), {"observer": first})()
             for done in (4, 7, 10):
                 tell(done)
 

@@ -379,7 +379,7 @@ class Predictor(Estimator):
         # Index of the first output of each row's task.
         first_output = np.zeros(len(scores), np.int64)
         if task:
-            codes = targets.asked(*task, len(scores), type(self).__name__)
+            codes = targets.prediction_codes(*task, len(scores), type(self).__name__)
             first_output = outputs * codes.astype(np.int64)
         output_of_entry = np.repeat(first_output, np.diff(support.indptr))
         contributions = []

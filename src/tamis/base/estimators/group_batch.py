@@ -23,11 +23,9 @@ from tamis.base.parameters import (
     estimator,
     is_auto,
     loss_parameter,
+    one_of_strings,
     parameter,
     resolve_term,
-)
-from tamis.base.parameters import (
-    one_of_strings as one_word_of,
 )
 from tamis.base.targets import ClassTargets, Targets
 from tamis.base.validation import validate_columns, warn_user
@@ -123,7 +121,7 @@ class BatchGroupModel(Estimator):
     )
     stop: str = parameter(
         "auto",
-        [one_word_of("auto", "gap", "kkt")],
+        [one_of_strings("auto", "gap", "kkt")],
         'Criterion that ends the fit. "gap": the duality gap, for a loss with `conjugate` and a '
         'penalty with `conjugate` and `dual_scale`. "kkt": the optimality conditions. "auto" is '
         '"gap" if there is one.',

@@ -130,9 +130,8 @@ class OnlineLinearModel(CallbackSupportMixin, Predictor):
             Names of the columns, if X has them."""
     _needs_sorted_rows = False  # whether the loops need ascending columns within each row
     _steps_by_row = True  # one row per step, so a row of weight 2 differs from a repeated row
-    _supports_live = (
-        True  # whether `tamis.live` supports it: a row needs only its numbers and its target
-    )
+    # Whether `tamis.live` supports it: a row needs only its numbers and its target.
+    _supports_live = True
 
     grow = warm_start = False  # parameters of some subclasses
     _has_offset = False

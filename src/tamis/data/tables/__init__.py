@@ -2,6 +2,6 @@
 
 `csv.py` (with the compiled `csv_scan.py`), `arrow.py`, `arrays.py` and `frames.py` read a table
 into a `TableChunk` of numbers and strings; a `Layout` (`layout.py`) encodes it as CSR rows, and
-`chunks.py` refuses bad rows. `values.py` parses single values; `outside.py` copies URLs and Arrow
+`chunks.py` refuses bad rows. `values.py` parses single values; `remote.py` copies URLs and Arrow
 streams to files.
 """

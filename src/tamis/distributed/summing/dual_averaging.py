@@ -56,7 +56,7 @@ def learn(
                 checkpoints.put(sweep + 1, [path])
     if has_class_weight:
         path.model.class_weight = model.class_weight
-    path.model._look(0.0)
+    path.model._check_progress(0.0)
     return path.model
 
 

@@ -5,7 +5,7 @@ M. Tan, Y. Yan, L. Wang, A. van den Hengel, I. W. Tsang and Q. Shi, "Learning Sp
 Confidence-Weighted Classifier on Very High Dimensional Data", AAAI 2016.
 
 - `rows.py`: rows of a batch with a constant column, and their products.
-- `belief.py`: the Gaussian with one precision for all columns.
+- `posterior.py`: the Gaussian with one precision for all columns.
 - `loop.py`: compiled sweeps of dual coordinate ascent over a batch.
 - `dual.py`: the update of the Gaussian by one batch, with three solvers.
 - `blocks.py`: the Gaussian over blocks of selected columns, and the rows in these columns.

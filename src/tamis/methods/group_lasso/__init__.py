@@ -5,9 +5,9 @@ M. Yuan and Y. Lin, "Model selection and estimation in regression with grouped v
 of the Royal Statistical Society B 68, 2006; H. Yang, Z. Xu, I. King and M. R. Lyu, "Online Learning
 for Group Lasso", ICML 2010.
 
-finding.py              groups from names, from one-hot columns, from correlations
+group_detection.py      groups from names, from one-hot columns, from correlations
 group_parameters.py     parameters of groups, and their blocks of coefficients
 estimator.py            batch models of one strength
-search.py               batch models that choose the strength by cross-validation
+cross_validation.py     batch models that choose the strength by cross-validation
 online_estimator.py     online models
 """

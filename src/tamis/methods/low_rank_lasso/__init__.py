@@ -10,5 +10,5 @@ classifier.py       LowRankClassifier
 rank_one_solver.py  exact solution for rank one
 rank_one.py         RankOneLasso
 partitions.py       the models on rows that lie in partitions
-words.py            associations: the words that predict a word
+associations.py     associations: the words that predict a word
 """

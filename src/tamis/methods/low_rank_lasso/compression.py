@@ -10,9 +10,8 @@ import scipy.sparse as sp
 # Residuals are at least this fraction of the norm of the target, so that the objective is smooth.
 MIN_RESIDUAL_RATIO = 1e-7
 TARGETS_PER_CHUNK = 64  # targets that are converted to dense arrays together
-CANCELLATION_RATIO = (
-    1e-8  # below this fraction a difference of squares is recomputed from the residual
-)
+# Below this fraction a difference of squares is recomputed from the residual.
+CANCELLATION_RATIO = 1e-8
 
 
 class CompressedTargets(NamedTuple):

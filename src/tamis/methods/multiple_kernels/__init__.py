@@ -4,7 +4,7 @@ support vector machine over their weighted sum.
 H. Yang, Z. Xu, J. Ye, I. King and M. R. Lyu, "Efficient Sparse Generalized Multiple Kernel
 Learning", IEEE Transactions on Neural Networks 22, 2011.
 
-choice.py     the parameter `kernels`: dictionaries, callables, matrices
+dictionary.py  the parameter `kernels`: dictionaries, callables, matrices
 rows.py       training rows with their kernels
 matrices/     kernels over the rows: packed in memory, their mixtures and quadratic forms
 machines.py   support vector machines over a mixture, and the cutting plane of their value

@@ -103,7 +103,9 @@ class TaskTargets:
         """Return where the outputs of every task come from."""
         return self.inside.class_mapping(other.inside)
 
-    def apply_class_weight(self, columns, weights, *args, **options) -> tuple["TaskTargets", np.ndarray]:
+    def apply_class_weight(
+        self, columns, weights, *args, **options
+    ) -> tuple["TaskTargets", np.ndarray]:
         """Return row weights times class weights, and the targets with the rows counted."""
         targets, weights = self.inside.apply_class_weight(columns, weights, *args, **options)
         return self if targets is self.inside else TaskTargets(targets, self.tasks), weights

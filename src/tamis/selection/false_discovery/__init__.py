@@ -1,7 +1,7 @@
 """Selection with a stated false discovery rate: screen once, test each candidate given a few
 controls, and correct over all columns.
 
-- `estimator.py`: `FDRSelector`; `claims.py`: the base class of it and of `FDRStream`;
+- `estimator.py`: `FDRSelector`; `base_selector.py`: the base class of it and of `FDRStream`;
 - `screening/`: candidates, by an L1 path or by online learners in one pass;
 - `standardized_columns.py`: columns with mean 0 and deviation 1; `controls.py`: substitutes and
   correlates of a candidate, and common factors;

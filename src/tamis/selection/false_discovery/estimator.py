@@ -39,9 +39,8 @@ from tamis.system.threads import locked, single_threaded_blas
 
 SCREENS = ("path", "ftrl", "rda")
 MIN_ROWS_ONE_PASS = 100_000  # from so many rows on, one pass screens instead of the path
-MAX_DUPLICATE_FRACTION = (
-    0.02  # duplicates, as a fraction of the rows, above which a warning is given
-)
+# Duplicates, as a fraction of the rows, above which a warning is given.
+MAX_DUPLICATE_FRACTION = 0.02
 MIN_COLUMNS_DUPLICATES = 20  # with fewer columns, rows may be equal by chance
 CONFIDENCE_LEVEL = 0.95  # of the intervals in `table_`
 

@@ -31,9 +31,8 @@ from tamis.selection.false_discovery.screening.by_path import ScreenResult, nois
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 from tamis.system.threads import count_threads
 
-MAX_GROUP_LOADING = (
-    0.9  # a factor with more of its squared loadings in one group belongs to that group
-)
+# A factor with more of its squared loadings in one group belongs to that group.
+MAX_GROUP_LOADING = 0.9
 
 
 class SelectionOptions(NamedTuple):

@@ -1,4 +1,4 @@
-"""Batch solver for group penalties: working sets, gap-safe screening and a duality gap.
+"""Batch solvers for penalties of groups and of single columns, with a duality gap.
 
 E. Ndiaye, O. Fercoq, A. Gramfort and J. Salmon, "Gap Safe Screening Rules for Sparsity Enforcing
 Penalties", Journal of Machine Learning Research 18, 2017.
@@ -11,4 +11,7 @@ inner/          solvers of a working set: proximal Newton, block coordinate desc
 solver.py       working sets until the duality gap is small
 path.py         solutions for a decreasing sequence of strengths
 loop.py         compiled loops over blocks and rows
+columns.py      tables and working sets of single columns
+column_solver.py  path solver for penalties of single columns
+loop_columns.py compiled coordinate descent on single columns
 """

@@ -260,9 +260,9 @@ def test_a_stream_uses_the_settings_of_fit(kind):
 @pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_a_stream_and_fit_have_equal_candidates_on_dense_rows(monkeypatch):
     """Also for columns with zeros and common values, and with a sample of the rows."""
-    tables, run = [], fit.candidates_for
+    tables, run = [], fit.make_candidates
     monkeypatch.setattr(
-        fit, "candidates_for", lambda *given: tables.append(run(*given)) or tables[-1]
+        fit, "make_candidates", lambda *given: tables.append(run(*given)) or tables[-1]
     )
     rng = np.random.default_rng(7)
     rows = np.where(rng.random((600, 8)) < 0.12, rng.normal(size=(600, 8)), 5.0)

@@ -7,16 +7,14 @@ import numpy as np
 from tamis.selection.false_discovery.screening.path import L1Path, PathPoint
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
-NOISE_PENALTY_RATIO = (
-    0.8  # penalty that selects the controls, over the largest correlation with noise
-)
+# Penalty that selects the controls, over the largest correlation with noise.
+NOISE_PENALTY_RATIO = 0.8
 # Penalties of a path: number, first, and last. For numbers the first and the last are ratios to
 # the smallest penalty with an empty model; for classes the last is one to the controls' penalty.
 REGRESSION_GRID = (40, 1.02, 0.08)
 CLASSIFICATION_GRID = (25, 1.02, 0.5)
-MAX_NOISE_ESTIMATES = (
-    6  # of the noise deviation, each from the path at the penalty of the one before
-)
+# Of the noise deviation, each from the path at the penalty of the one before.
+MAX_NOISE_ESTIMATES = 6
 NOISE_TOL = 1e-3  # relative change of the noise deviation at which the estimates stop
 ROWS_PER_CONTROL = 4  # at most one control per so many rows
 

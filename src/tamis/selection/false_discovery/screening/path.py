@@ -13,9 +13,8 @@ from scipy.special import expit
 from tamis.numerics.numba import compiled
 from tamis.selection.false_discovery.standardized_columns import StandardizedColumns
 
-WORKING_SET_RATIO = (
-    0.95  # a column joins the working set where its |gradient| exceeds this times the penalty
-)
+# A column joins the working set where its |gradient| exceeds this times the penalty.
+WORKING_SET_RATIO = 0.95
 KKT_TOL = 1e-6  # accepted violation of the optimality conditions, over the penalty
 MAX_NEWTON_STEPS = 50  # at one penalty and working set
 MAX_WORKING_SETS = 50  # at one penalty

@@ -49,7 +49,7 @@ class Wheel:
     def __init__(self, **attributes):
         vars(self).update(attributes)
 
-    def _restored(self):
+    def _after_load(self):
         if self.spokes < 3:
             raise ValueError(f"a wheel of {self.spokes} spokes")
 

@@ -78,4 +78,4 @@ def test_running_losses_with_a_factor_below_1_are_refused():
     engine = model._solver_state
     engine.costs[1] = 0.5
     with pytest.raises(ValueError, match="factor below 1"):
-        engine._restored()
+        engine._after_load()

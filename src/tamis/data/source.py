@@ -44,7 +44,10 @@ class RowSource:
     the file has them. `files` are the names, in the order of reading; `bad` has the lines that the
     last reading skipped: their `count`, and messages about the `first` ten.
 
-    See Also -------- open_rows : Makes one. train : Trains a model from one.
+    See Also
+    --------
+    open_rows : Makes one.
+    train : Trains a model from one.
     """
 
     def __init__(self, files: list[str], options: Options, layout: "Layout | None" = None):
@@ -194,10 +197,10 @@ class RowSource:
             start = position
             if file_index != position.file:
                 start = Position(file_index, 0, 1, position.rows, position.width)
-            for rows, done in reader.read(name, start):
+            for rows, file_bytes_read in reader.read(name, start):
                 position = rows.position
                 bad = SkippedLines(state.bad.count, list(state.bad.first))
-                yield rows, replace(state, bad=bad), bytes_before + done
+                yield rows, replace(state, bad=bad), bytes_before + file_bytes_read
             bytes_before += 0 if name == STDIN else os.path.getsize(name)
             position = Position(file_index + 1, 0, 1, position.rows, state.width)
         yield None, state, bytes_before
@@ -256,20 +259,21 @@ class RowSource:
         watch: Callable[[], RowObserver] | None = None,
         memory: int = 0,
     ) -> Survey:
-        """Read all files once, return counts of rows, columns and classes, and store them.
+        """Read all files once; store and return counts of rows, columns and classes.
 
-        `columns` also counts the rows with a nonzero in each column. `watch` returns an observer
+        `columns` also counts the rows with a nonzero in each column. `tell` is called with the
+        number of bytes read so far. `watch` returns an observer
         whose `add` gets every chunk of the reading; the survey has it as `observer`. If all chunks
         take at most `memory` bytes, they stay in memory for the next reading, which then opens no
         file.
         """
-        stored = self.survey_result
-        if stored is not None and (not columns or stored.counts is not None) and watch is None:
-            return stored
-        result = self.look(columns, tell, watch, memory)
-        if not result.rows:
+        survey = self.survey_result
+        if survey is not None and (not columns or survey.counts is not None) and watch is None:
+            return survey
+        survey = self.look(columns, tell, watch, memory)
+        if not survey.rows:
             raise self._no_rows_error()
-        return self.apply_survey(result)
+        return self.apply_survey(survey)
 
     def look(
         self,
@@ -278,26 +282,29 @@ class RowSource:
         watch: Callable[[], RowObserver] | None = None,
         memory: int = 0,
     ) -> Survey:
-        """Read all files once and return their survey, also if they have no rows."""
+        """Read all files once, and return their survey without storing it, even if it has no rows.
+
+        The parameters are those of `survey`.
+        """
         self.keep()
         state = None
         while True:
             survey = Survey(observer=None if watch is None else watch())
             chunks, bytes_left = list[Chunk](), memory
             try:
-                for rows, state, done in self._chunks_from():
+                for rows, state, bytes_read in self._chunks_from():
                     self.bad = state.bad
                     bytes_left -= memory_bytes(rows)
                     if bytes_left >= 0:
-                        chunks.append((rows, state, done))
+                        chunks.append((rows, state, bytes_read))
                     else:
                         chunks.clear()
                     if rows is None:
                         break
                     survey.add(rows, columns)
-                    self.done, self.several = done, state.several
+                    self.done, self.several = bytes_read, state.several
                     if tell is not None:
-                        tell(done)
+                        tell(bytes_read)
                     if state.n_zero_columns and self.options.zero_based == "auto":
                         raise ZeroBasedError
                 break
@@ -314,7 +321,10 @@ class RowSource:
         return survey
 
     def apply_survey(self, survey: Survey) -> Survey:
-        """Read by the decisions of a survey: of these files, or merged with those of others."""
+        """Store a survey, read by its decisions from now on, and return it.
+
+        It is that of these files, or merged with those of others.
+        """
         if self.options.zero_based == "auto" and survey.base is not None:
             self.base = survey.base
         if survey.several:
@@ -342,7 +352,7 @@ class RowSource:
         return names_of(self, columns)
 
     def identity(self) -> list[dict]:
-        """Return fingerprints of the files, for checkpoints."""
+        """Return a fingerprint of each file, for checkpoints."""
         return [fingerprint(name) for name in self.files]
 
     # ------------------------------------------------------------------ schema

@@ -45,19 +45,31 @@ def sum_row(columns, values, count):
 
 
 @compiled
-def load_row(user_columns, values, count, order, n_features, limits, data, indices, indptr, slots):
-    """Check a row and copy the entries of at least `limits[0]` in absolute value to `data` and
-    `indices`. Return their number, or a negative status.
+def load_row(
+    user_columns,
+    values,
+    count,
+    order,
+    n_features,
+    magnitude_range,
+    data,
+    indices,
+    indptr,
+    hash_slots,
+):
+    """Check a row, and copy its entries that are not negligible to a CSR row.
 
-    `user_columns` are the columns that the user passed; `slots` is a hash table, whose size is a
-    power of two above the number of entries.
+    Return the number of those entries, or a negative status. `order` says whether the entries are
+    sorted or summed first. `magnitude_range` has the smallest absolute value that is copied and the
+    largest that is allowed. `user_columns` are the columns that the user passed; `hash_slots` is a
+    hash table to find duplicates, whose size is a power of two above the number of entries.
     """
     count = np.uint64(count)
     if order != UNCHANGED:
         sort_row(user_columns, values, count)
     if order == SUMMED:
         count = sum_row(user_columns, values, count)
-    smallest, largest = limits
+    smallest, largest = magnitude_range
     n_stored, increasing = np.uint64(0), True
     for k in range(count):
         column, x = np.uint64(user_columns[k]), values[k]
@@ -71,23 +83,24 @@ def load_row(user_columns, values, count, order, n_features, limits, data, indic
             n_stored += ONE
     indptr[1] = n_stored
     if not increasing:
-        mask = np.uint64(slots.shape[0]) - ONE
-        slots[:] = EMPTY_SLOT
+        mask = np.uint64(hash_slots.shape[0]) - ONE
+        hash_slots[:] = EMPTY_SLOT
         for k in range(count):
             column = np.uint64(user_columns[k])
             slot = ((column * GOLDEN) >> np.uint64(32)) & mask
-            while slots[slot] != EMPTY_SLOT:
-                if slots[slot] == column:
+            while hash_slots[slot] != EMPTY_SLOT:
+                if hash_slots[slot] == column:
                     return DUPLICATE
                 slot = (slot + ONE) & mask
-            slots[slot] = column
+            hash_slots[slot] = column
     return np.int64(n_stored)
 
 
 @compiled
 def hash_names(text, mask, columns):
-    """Write the columns of names that each end with a zero byte, hashed as in Vowpal Wabbit's text:
-    a caret ends the namespace. Return the number of names.
+    """Hash names that each end with a zero byte to `columns`, and return their number.
+
+    Hashes are those of Vowpal Wabbit's text; a caret ends the namespace.
     """
     n_names, max_names, first = np.uint64(0), np.uint64(columns.shape[0]), np.uint64(0)
     space_hash, before_caret = HASH_SEED, True

@@ -30,8 +30,8 @@ LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must parse
 @force_inlined
 def ends_value(byte):
     """Return whether a byte may follow a value."""
-    blank = byte <= SPACE and (byte == SPACE or byte == TAB or byte == END or byte == RETURN)
-    return blank or byte == BAR
+    is_blank = byte <= SPACE and (byte == SPACE or byte == TAB or byte == END or byte == RETURN)
+    return is_blank or byte == BAR
 
 
 @force_inlined
@@ -50,9 +50,7 @@ def skip_tag(text, pos):
 
 @force_inlined
 def is_tag(text, pos):
-    """Return whether a tag is at `pos`: it begins with a tick, or is one word directly before a
-    bar.
-    """
+    """Return whether a tag begins at `pos`: after a tick, or as a word directly before a bar."""
     if text[pos] == TICK:
         return True
     while text[pos] != BAR and text[pos] != END and text[pos] != SPACE:
@@ -62,16 +60,17 @@ def is_tag(text, pos):
 
 @force_inlined
 def read_head(text, pos, row, n_fallback, labels, weights, fallback_spans):
-    """Read label, importance and tag: (position of the bar, n_fallback, has_weight, reason,
-    error_pos).
+    """Read label, weight and tag of a line.
+
+    Return (position of the bar, n_fallback, has_weight, reason, error_pos).
     """
     labels[row], weights[row], has_weight, error_pos = np.nan, 1.0, 0, pos
     for k in range(2):
         if text[pos] == BAR or text[pos] == TICK or text[pos] == END:
             break
         error_pos = pos
-        after, value, state = read_number(text, pos)
-        if state >= NO_NUMBER or not ends_value(text[after]):
+        number_end, value, state = read_number(text, pos)
+        if state >= NO_NUMBER or not ends_value(text[number_end]):
             if k == 1 and is_tag(text, pos):
                 break
             return (
@@ -86,7 +85,7 @@ def read_head(text, pos, row, n_fallback, labels, weights, fallback_spans):
                 return pos, n_fallback, has_weight, NOT_FINITE, error_pos
             if n_fallback == np.uint64(fallback_spans.shape[0]):
                 return pos, n_fallback, has_weight, FULL, error_pos
-            set_row(fallback_spans, n_fallback, LABEL if k == 0 else WEIGHT, row, pos, after)
+            set_row(fallback_spans, n_fallback, LABEL if k == 0 else WEIGHT, row, pos, number_end)
             n_fallback += ONE
         if k == 0:
             labels[row] = value
@@ -94,14 +93,14 @@ def read_head(text, pos, row, n_fallback, labels, weights, fallback_spans):
             weights[row], has_weight = value, 1
             if value < 0.0 or (state == AMBIGUOUS and text[error_pos] == MINUS):
                 return pos, n_fallback, has_weight, BAD_WEIGHT, error_pos
-        pos = skip_blanks(text, after)
+        pos = skip_blanks(text, number_end)
     pos = skip_tag(text, pos)
     return pos, n_fallback, has_weight, (DONE if text[pos] == BAR else NO_BAR), error_pos
 
 
 @force_inlined
 def read_namespace(text, pos):
-    """Read a namespace: (end, end of its name, hash seed, scale, reason)."""
+    """Read a namespace; return (end, end of its name, hash seed, scale, reason)."""
     first, scale = pos, 1.0
     while not ends_word(text[pos]):
         pos += ONE
@@ -117,8 +116,9 @@ def read_namespace(text, pos):
 def read_features(
     text, pos, mask, n_entries, n_fallback, columns, data, hashes, spans, fallback_spans
 ):
-    """Read the features of a line from its first bar on: (end, n_entries, n_fallback, reason,
-    error_pos).
+    """Read the features of a line from its first bar on, into `columns` and `data`.
+
+    Return (end, n_entries, n_fallback, reason, error_pos).
     """
     scale, seed, namespace_start, namespace_end, error_pos = 1.0, HASH_SEED, pos, pos, pos
     while True:
@@ -178,8 +178,9 @@ def read_features(
 
 @compiled
 def scan_vowpal(text, text_range, mask, counters, arrays):
-    """Read lines until the end of the text range, `max_rows` rows, or a bad line.
+    """Read lines into arrays until the text range ends, `max_rows` rows are full, or one is bad.
 
+    Return (pos, n_lines, n_rows, n_entries, n_fallback, reason, error_pos, has_weights).
     `text_range` is (pos, stop, max_rows), `counters` (n_rows, n_entries, n_lines) of earlier calls.
     A feature's column is the hash of its namespace and name, masked. If `hashes` and `spans` have
     entries, they get the whole hash and the spans of namespace and name; `lines_before` is the

@@ -63,15 +63,15 @@ class Fields(NamedTuple):
 
 
 def reading_fields(reading: dict[str, Any] | None, columns: np.ndarray, names: list[str]) -> Fields:
-    """Return the fields of the selected columns, by the reading of the training file.
+    """Return the fields of the selected columns, by how the training file was read.
 
-    Without a file each column is a field.
+    `reading` is the `reading_` of the model. Without a file each column is a field.
     """
     reading = reading or {}
     bits = int(reading.get("hash_bits") or 0)
     if "layout" in reading:
-        layout, gaps = Layout.from_dict(reading["layout"]), gap_words(reading["format"])
-        return table_fields(layout, {int(c) for c in columns}, gaps)
+        layout, na_values = Layout.from_dict(reading["layout"]), gap_words(reading["format"])
+        return table_fields(layout, {int(c) for c in columns}, na_values)
     if bits and reading.get("format") != "npz":
         kind = HASHED_NAMES if reading["format"] == "vw" else HASHED_NUMBERS
         return Fields(kind, [], bits, 0, 1 if reading.get("zero_based") is False else 0)
@@ -79,8 +79,11 @@ def reading_fields(reading: dict[str, Any] | None, columns: np.ndarray, names: l
     return Fields(LISTED, fields)
 
 
-def table_fields(layout: Layout, selected: set[int], gaps: tuple[str, ...] = ()) -> Fields:
-    """Return the fields of a table that have selected columns."""
+def table_fields(layout: Layout, selected: set[int], na_values: tuple[str, ...] = ()) -> Fields:
+    """Return the fields of a table that have selected columns.
+
+    `na_values` are the texts that stand for a missing value.
+    """
     builders = {
         NUMBER: _number_field,
         CATEGORY: _category_field,
@@ -90,19 +93,21 @@ def table_fields(layout: Layout, selected: set[int], gaps: tuple[str, ...] = ())
     fields = []
     for column in layout.features:
         indicator = layout.places[column.name] + layout.sizes[column.name]
-        gap = -1 if layout.missing != "error" else None
+        missing_column = -1 if layout.missing != "error" else None
         if layout.missing == "indicator" and column.role != TEXT and indicator in selected:
-            gap = indicator
+            missing_column = indicator
         field = builders[column.role](column, layout, selected)
-        if field is not None or gap not in (None, -1):
-            if field is None:  # only its gaps have a weight
-                field = _gap_field(column)
-            fields.append(field if column.role == TEXT else field._replace(gap=gap))
-    return Fields(LISTED, fields, layout.hash_bits, layout.first_bucket, gaps=gaps, records=True)
+        if field is not None or missing_column not in (None, -1):
+            if field is None:
+                field = _missing_only_field(column)
+            fields.append(field if column.role == TEXT else field._replace(gap=missing_column))
+    return Fields(
+        LISTED, fields, layout.hash_bits, layout.first_bucket, gaps=na_values, records=True
+    )
 
 
-def _gap_field(column: Column) -> Field:
-    """Return the field of a column whose values have no weight."""
+def _missing_only_field(column: Column) -> Field:
+    """Return the field of a column of which only missing values have a weight."""
     facts = column.facts
     if column.role == NUMBER:
         return Field(column.name, -1, way=facts.get("as", "plain"))
@@ -112,7 +117,7 @@ def _gap_field(column: Column) -> Field:
 
 
 def _number_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
-    """Return the field of a number, or None."""
+    """Return the field of a number, or None if it is not selected."""
     index, facts = layout.places[column.name], column.facts
     if index not in selected:
         return None
@@ -121,26 +126,32 @@ def _number_field(column: Column, layout: Layout, selected: set[int]) -> Field |
 
 
 def _category_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
-    """Return the field of categories, one column each or hashed, or None."""
+    """Return the field of categories, one column each or hashed; None if none is selected."""
     first, hashed = layout.places[column.name], bool(layout.hash_bits)
-    places = {word: first + k for word, k in spellings_of(column.levels).items()}
-    words, other_column = {word: c for word, c in places.items() if c in selected}, -1
+    level_columns = {word: first + k for word, k in spellings_of(column.levels).items()}
+    word_columns, other_column = {word: c for word, c in level_columns.items() if c in selected}, -1
     if column.facts.get("rare") and first + len(column.levels) in selected:
         # Levels without a weight are not rare levels, so all of them are listed.
-        words, other_column = places, first + len(column.levels)
-    is_unused = not words and not hashed and other_column < 0
-    return None if is_unused else Field(column.name, words=words, hashed=hashed, rest=other_column)
+        word_columns, other_column = level_columns, first + len(column.levels)
+    is_unused = not word_columns and not hashed and other_column < 0
+    return (
+        None
+        if is_unused
+        else Field(column.name, words=word_columns, hashed=hashed, rest=other_column)
+    )
 
 
 def _date_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
-    """Return the field of a date, or None."""
+    """Return the field of the selected parts of a date, or None if there are none."""
     encoding = layout.date_encoding(column)
-    parts = {name: c for name, c in encoding.parts.items() if c in selected}
-    return Field(column.name, date=encoding._replace(parts=parts)) if parts else None
+    selected_parts = {name: c for name, c in encoding.parts.items() if c in selected}
+    return (
+        Field(column.name, date=encoding._replace(parts=selected_parts)) if selected_parts else None
+    )
 
 
 def _text_field(column: Column, layout: Layout, selected: set[int]) -> Field | None:
-    """Return the field of a text, or None; a gap is an empty text."""
+    """Return the field of a text, or None without selected words; a missing text is empty."""
     text = table_text(column, layout)
     has_columns = text.hashing is not None or not selected.isdisjoint(text.words.values())
     return Field(column.name, gap=-1, text=text) if has_columns else None

@@ -36,7 +36,7 @@ class BlockPosterior:
         "refit_weights": one_of(None, array("f8", "refit_weights")),
     }
 
-    def _restored(self) -> None:
+    def _after_load(self) -> None:
         """Raise a ValueError if the sizes of the stored arrays differ, or if blocks overlap."""
         sizes, columns = self.sizes, self.columns
         precision_sizes = [len(precision) for precision in self.precisions]

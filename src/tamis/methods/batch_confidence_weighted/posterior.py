@@ -42,7 +42,7 @@ class GaussianPosterior:
         "gram_factor": one_of(None, array("f8", "scaled_rows", "scaled_rows", order="F")),
     }
 
-    def _restored(self) -> None:
+    def _after_load(self) -> None:
         """Raise a ValueError if the stored precision has two forms, or one is incomplete."""
         both = self.scaled_rows is not None and self.factor is not None
         if both or (self.scaled_rows is None) != (self.gram_factor is None):

@@ -33,7 +33,7 @@ def solve_rank_one(p, q, y, eps: float, alpha: float) -> RankOneSolution:
     e, l = eps / (P * Q), alpha / (P * Q)
     if cosine == 0.0 or np.linalg.norm(np.maximum(cosine * loadings - l, 0.0)) <= e:
         return RankOneSolution(np.zeros(len(p)), Y, Y, cosine)
-    mu, direction = _multiplier(loadings, cosine, e, l)
+    mu, direction = _dual_solution(loadings, cosine, e, l)
     dual_sine = math.sqrt(max(1.0 - mu * mu, 0.0))  # at least `sine`, up to rounding
     projection = cosine - (mu * sine / max(dual_sine, sine) if sine > 0.0 else 0.0)
     weights = np.copysign(
@@ -70,11 +70,11 @@ def max_alpha(p, q, y, eps: float) -> float:
     return nu
 
 
-def _multiplier(loadings, cosine: float, e: float, l: float):
-    """Return the largest feasible mu, and the direction of the minimisers there."""
+def _dual_solution(loadings, cosine: float, e: float, l: float):
+    """Return the largest feasible dual variable mu, and the direction of the minimisers there."""
     if e == 0.0:
         # without penalties the minimiser of least norm is along p
-        return (0.0, loadings) if l == 0.0 else _corner(loadings, l)
+        return (0.0, loadings) if l == 0.0 else _l1_dual_solution(loadings, l)
     mu, active = cosine, loadings[cosine * loadings > l]
     # Newton's method from the right of a convex function never passes the root, so columns that
     # become inactive stay so.
@@ -87,13 +87,14 @@ def _multiplier(loadings, cosine: float, e: float, l: float):
         mu -= step
         active = active[mu * active > l]
         if not len(active):  # e is below the rounding error of l
-            return _corner(loadings, l)
+            return _l1_dual_solution(loadings, l)
     return mu, np.maximum(mu * loadings - l, 0.0)
 
 
-def _corner(loadings, l: float):
-    """Return the multiplier and the direction for an L1 penalty alone: one column, the first of
-    tied ones.
+def _l1_dual_solution(loadings, l: float):
+    """Return mu and the direction for an L1 penalty alone: that of the largest loading.
+
+    Of tied columns it is the first.
     """
     direction = np.zeros(len(loadings))
     direction[int(loadings.argmax())] = 1.0

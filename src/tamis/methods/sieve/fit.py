@@ -63,20 +63,21 @@ class Trainer(Protocol):
     def cross_validate(self, validations: list[CrossValidation], sizes: np.ndarray) -> None:
         """Take all fold fits down the size path, and fill in their held-out scores and points."""
 
-    def group(self, candidate: Candidate, keys: np.ndarray) -> Any:
-        """Return paths over all rows, before their first pass."""
+    def make_group(self, candidate: Candidate, keys: np.ndarray) -> Any:
+        """Return paths over all rows, one for each random key, before their first pass."""
 
     def descend(self, group: Any, sizes: np.ndarray, observe: Callable, first: int = 0) -> None:
         """Take a group down the size path; call ``observe(group, level)`` at every level."""
 
     def finalize(self, candidate: Candidate, point: PathPoint, size: int, keys: np.ndarray) -> Any:
-        """Return paths over all rows after their final phase, started from a point at a size."""
+        """Return paths over all rows after a final phase at a size, started from a path point."""
 
     def finalize_folds(
-        self, validation: CrossValidation, chosen: ChosenSize, scores: np.ndarray
+        self, validation: CrossValidation, chosen_size: ChosenSize, scores: np.ndarray
     ) -> np.ndarray:
-        """Run the final phase of the fold fits at the chosen size: fill in their held-out scores
-        (splits, rows, outputs), and return how many of them select each column.
+        """Run the final phase of all fold fits, and return how many select each column.
+
+        It runs at the chosen size, and fills in the held-out scores (splits, rows, outputs).
         """
 
 
@@ -109,8 +110,8 @@ def fit_sample(
     pooled_gain_z = 0.0
     if validations[0].fits:
         limit = max(MAX_POOLED_SIZE, table.n_rows / 4)
-        pooled, _ = evaluate_scores(pooled_scores(validations, sizes, limit)[None], held_out)
-        pooled_gain_z = mean_error(pooled, log_losses[0], held_out).gain_z
+        pooled_errors, _ = evaluate_scores(pooled_scores(validations, sizes, limit)[None], held_out)
+        pooled_gain_z = mean_error(pooled_errors, log_losses[0], held_out).gain_z
     for validation, log_loss in zip(validations, log_losses, strict=True):
         validation.evaluate(held_out, log_loss)
 
@@ -118,29 +119,29 @@ def fit_sample(
     expected_error = np.nan
     if validations[0].errors:
         # Losses of numbers may have heavy tails, which their paired differences do not have.
-        paired = not options.is_classification
-        rule = SizeRule(choosable, options.se, options.tolerance, options.size, paired)
+        is_paired = not options.is_classification
+        rule = SizeRule(choosable, options.se, options.tolerance, options.size, is_paired)
         errors = [validation.errors[: len(choosable)] for validation in validations]
-        best, chosen, expected_error = choose_size(errors, held_out.row_weights, rule)
-        gain_z = validations[best].errors[chosen.level].gain_z
+        best_index, chosen_size, expected_error = choose_size(errors, held_out.row_weights, rule)
+        gain_z = validations[best_index].errors[chosen_size.level].gain_z
         is_better = gain_z > MIN_GAIN_Z or pooled_gain_z > MIN_POOLED_GAIN_Z
         if options.size is None and not is_better:
-            level = len(sizes) - 1 if table.n_unpenalized else chosen.level
-            chosen = chosen._replace(level=level, size=0)
+            level = len(sizes) - 1 if table.n_unpenalized else chosen_size.level
+            chosen_size = chosen_size._replace(level=level, size=0)
     else:
         size = int(sizes[0]) if options.size is None else options.size
-        best, chosen = 0, ChosenSize(0, size, np.nan)
-    validation, candidate = validations[best], candidates[best]
+        best_index, chosen_size = 0, ChosenSize(0, size, np.nan)
+    validation, candidate = validations[best_index], candidates[best_index]
     del validations
 
     # Paths over all rows, down to that size and further; the final phase there.
-    points, history = _fit_all_rows(trainer, candidate, options, sizes, chosen)
-    if chosen.size or table.n_unpenalized:
-        point = points[chosen.level]
-        group = _finalize_all_rows(trainer, candidate, options, point, chosen.size)
-        history.append(_history_entry(group, chosen.level + 1))
+    points, history = _fit_all_rows(trainer, candidate, options, sizes, chosen_size)
+    if chosen_size.size or table.n_unpenalized:
+        point = points[chosen_size.level]
+        group = _finalize_all_rows(trainer, candidate, options, point, chosen_size.size)
+        history.append(_history_entry(group, chosen_size.level + 1))
         columns, weights, bias = group.columns, group.weights, group.bias
-        calibration, frequency = _finalize_folds(trainer, validation, chosen, table, held_out)
+        calibration, frequency = _finalize_folds(trainer, validation, chosen_size, table, held_out)
     else:
         columns, weights = np.zeros(0, dtype=np.int64), np.zeros((0, table.outputs))
         bias, calibration = np.zeros(table.outputs), prior
@@ -150,11 +151,11 @@ def fit_sample(
     column_std = trainer.column_std()
     standard_error = np.nan
     if validation.errors:
-        standard_error = validation.errors[chosen.level].plain_standard_error
-    if validation.errors and not chosen.size:
+        standard_error = validation.errors[chosen_size.level].plain_standard_error
+    if validation.errors and not chosen_size.size:
         expected_error = validation.errors[-1].plain if table.n_unpenalized else baseline_error
-    first = _first_stored_level(sizes, chosen)
-    stored = {level: point for level, point in points.items() if level >= first}
+    first = _first_stored_level(sizes, chosen_size)
+    stored_points = {level: point for level, point in points.items() if level >= first}
     return SieveResult(
         **to_original_units(
             sample.scaling, sample.units, columns, weights, bias, calibration, column_std[columns],
@@ -169,9 +170,9 @@ def fit_sample(
             "n_paths": candidate.n_paths,
             "n_fold_paths": candidate.n_fold_paths,
             "n_splits": candidate.n_splits,
-            "n_features": chosen.size,
-            "level": chosen.level,
-            "threshold": chosen.threshold,
+            "n_features": chosen_size.size,
+            "level": chosen_size.level,
+            "threshold": chosen_size.threshold,
         },
         n_iter=history[-1]["passes"] if history else 0,
         error=np.array([expected_error]),
@@ -179,8 +180,9 @@ def fit_sample(
         baseline_error=np.array([baseline_error]),
         size_paths=[
             SizePath(
-                stored,
-                dict(enumerate(validation.calibrations)) or dict.fromkeys(stored, calibration),
+                stored_points,
+                dict(enumerate(validation.calibrations))
+                or dict.fromkeys(stored_points, calibration),
                 candidate, sample, column_std, validation.last_level,
                 prior[:, 1] * sample.units.unit + sample.units.center,
             )
@@ -200,9 +202,9 @@ def _reference_log_loss(
     return evaluate_scores(validation.scores[:, -1], held_out)[0].log_loss
 
 
-def _first_stored_level(sizes: np.ndarray, chosen: ChosenSize) -> int:
+def _first_stored_level(sizes: np.ndarray, chosen_size: ChosenSize) -> int:
     """Return the level of the smallest size that is at least as large as all stored sizes."""
-    limit = max(MIN_STORED_SIZE, STORED_SIZE_RATIO * chosen.size)
+    limit = max(MIN_STORED_SIZE, STORED_SIZE_RATIO * chosen_size.size)
     return max(int(np.count_nonzero(sizes >= limit)) - 1, 0)
 
 
@@ -211,7 +213,7 @@ def _fit_all_rows(
     candidate: Candidate,
     options: SieveOptions,
     sizes: np.ndarray,
-    chosen: ChosenSize,
+    chosen_size: ChosenSize,
 ) -> tuple[dict[int, PathPoint], list[dict]]:
     """Take paths over all rows down to the chosen level, and a few of them to the end of the path.
 
@@ -219,20 +221,22 @@ def _fit_all_rows(
     """
     points: dict[int, PathPoint] = {}
     history: list[dict] = []
-    first = min(_first_stored_level(sizes, chosen), chosen.level)
+    first = min(_first_stored_level(sizes, chosen_size), chosen_size.level)
 
     def observe(group, level: int) -> None:
         if level >= first:
             points[level] = group.point()
-        if level <= chosen.level:
+        if level <= chosen_size.level:
             history.append(_history_entry(group, level))
 
     keys = path_keys(options.seed + 1, options.n_folds, candidate.n_paths)
-    group = trainer.group(candidate, keys if chosen.size else keys[: candidate.n_fold_paths])
-    trainer.descend(group, sizes[: chosen.level + 1], observe)
+    group = trainer.make_group(
+        candidate, keys if chosen_size.size else keys[: candidate.n_fold_paths]
+    )
+    trainer.descend(group, sizes[: chosen_size.level + 1], observe)
     group.keep_first_paths(candidate.n_fold_paths)
-    if chosen.level + 1 < len(sizes):
-        trainer.descend(group, sizes, observe, chosen.level + 1)
+    if chosen_size.level + 1 < len(sizes):
+        trainer.descend(group, sizes, observe, chosen_size.level + 1)
     return points, history
 
 
@@ -248,20 +252,21 @@ def _finalize_all_rows(
 def _finalize_folds(
     trainer: Trainer,
     validation: CrossValidation,
-    chosen: ChosenSize,
+    chosen_size: ChosenSize,
     table,
     held_out: HeldOutTargets,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the calibration of the held-out scores at the chosen size, and the fraction of the
-    fold fits that select each column there.
+    """Return the calibration and the selection frequencies of the fold fits at the chosen size.
+
+    The calibration is that of the held-out scores after the final phase.
     """
     if not validation.fits:
         return np.tile([1.0, 0.0], (table.outputs, 1)), np.zeros(len(table.density))
-    if chosen.level not in validation.fits[0].points:
-        level = chosen.level
+    if chosen_size.level not in validation.fits[0].points:
+        level = chosen_size.level
         return validation.calibrations[level], validation.selection_frequency(level)
     scores = np.zeros((validation.n_splits, table.n_rows, table.outputs))
-    counts = trainer.finalize_folds(validation, chosen, scores)
+    counts = trainer.finalize_folds(validation, chosen_size, scores)
     return evaluate_scores(scores, held_out)[1], counts / len(validation.fits)
 
 
@@ -273,22 +278,23 @@ def _size_table(
     baseline_error: float,
     held_out: HeldOutTargets,
 ) -> dict[str, np.ndarray]:
-    """Return the sizes of the path with their errors; the last is that of the unpenalized columns,
-    or of the prior.
+    """Return the columns of `sizes_`: the sizes of the path, their errors and standard errors.
+
+    The last row is that of the unpenalized columns, or of the prior.
     """
-    prior = []
+    last_errors = []
     if not table.n_unpenalized:
         error = mean_error(prior_errors, prior_errors.log_loss, held_out)
-        prior = [error._replace(plain=baseline_error)]
-    unknown = [np.nan] * len(sizes)
-    size_table = {"size": np.append(sizes, np.zeros(len(prior), dtype=np.int64))}
+        last_errors = [error._replace(plain=baseline_error)]
+    missing_errors = [np.nan] * len(sizes)
+    size_table = {"size": np.append(sizes, np.zeros(len(last_errors), dtype=np.int64))}
     for name, field in {
         "error": "plain",
         "standard_error": "plain_standard_error",
         "soft_error": "soft",
     }.items():
-        values = [getattr(error, field) for error in validation.errors] or unknown
-        size_table[name] = np.array([*values, *[getattr(error, field) for error in prior]])
+        values = [getattr(error, field) for error in validation.errors] or missing_errors
+        size_table[name] = np.array([*values, *[getattr(error, field) for error in last_errors]])
     return size_table
 
 
@@ -363,6 +369,7 @@ class InMemoryTrainer:
         return self.sample.column_std()
 
     def _initial_state(self, candidate: Candidate, fold: int) -> InitialState | None:
+        """Return the model that the fits of a fold (-1: of all rows) start from, if any."""
         return None if self.initial is None else self.initial[candidate.name][fold]
 
     def cross_validate(self, validations: list[CrossValidation], sizes: np.ndarray) -> None:
@@ -377,8 +384,9 @@ class InMemoryTrainer:
             ]
         )
 
-    def _descend_fold(self, validation: CrossValidation, number: int, sizes: np.ndarray) -> None:
-        fit, candidate = validation.fits[number], validation.candidate
+    def _descend_fold(self, validation: CrossValidation, fit_index: int, sizes: np.ndarray) -> None:
+        """Take one fold fit down the size path, and record its held-out scores and points."""
+        fit, candidate = validation.fits[fit_index], validation.candidate
         group = PathGroup(
             self.table, self.objective, candidate, fit.rows, fit.held_out, fit.keys,
             self._initial_state(candidate, fit.fold),
@@ -388,12 +396,12 @@ class InMemoryTrainer:
 
         def observe(group: PathGroup, level: int) -> None:
             group.score_held_out(validation.scores[fit.split, level])
-            validation.record(number, group, level)
+            validation.record(fit_index, group, level)
 
         descend(group, sizes, run_serially, observe)
 
-    def group(self, candidate: Candidate, keys: np.ndarray) -> PathGroup:
-        """Return paths over all rows, before their first pass."""
+    def make_group(self, candidate: Candidate, keys: np.ndarray) -> PathGroup:
+        """Return paths over all rows, one for each random key, before their first pass."""
         initial, no_rows = self._initial_state(candidate, -1), self.rows[:0]
         return PathGroup(self.table, self.objective, candidate, self.rows, no_rows, keys, initial)
 
@@ -415,19 +423,18 @@ class InMemoryTrainer:
         return group
 
     def finalize_folds(
-        self, validation: CrossValidation, chosen: ChosenSize, scores: np.ndarray
+        self, validation: CrossValidation, chosen_size: ChosenSize, scores: np.ndarray
     ) -> np.ndarray:
-        """Run the final phase of the fold fits at the chosen size: fill in their held-out scores,
-        and return how many of them select each column.
-        """
+        """Run the final phase of all fold fits, and return how many select each column."""
         counts, candidate = np.zeros(len(self.table.density)), validation.candidate
         # As many groups at a time as threads: each has a copy of its entries.
         for first in range(0, len(validation.fits), self.n_threads):
             fits = validation.fits[first : first + self.n_threads]
             groups = [
                 PathGroup.from_point(
-                    fit.points[chosen.level], chosen.size, self.table, self.objective, candidate,
-                    fit.rows, fit.held_out, fit.keys, self._initial_state(candidate, fit.fold),
+                    fit.points[chosen_size.level], chosen_size.size, self.table, self.objective,
+                    candidate, fit.rows, fit.held_out, fit.keys,
+                    self._initial_state(candidate, fit.fold),
                 )
                 for fit in fits
             ]  # fmt: skip
@@ -445,28 +452,31 @@ def fit_in_memory(
     options: SieveOptions,
     initial: dict[str, list[InitialState]] | None = None,
 ) -> SieveResult:
-    """Fit all outputs on rows in memory, from models of level 0 where there are some."""
+    """Fit all outputs on rows in memory; the paths start from `initial` models, if there are any.
+
+    `initial` has the models of level 0, the first of the size path, that a stream has learned.
+    """
 
     def make_trainer(output_sample: Sample, output: int) -> InMemoryTrainer:
-        start = initial
+        output_initial = initial
         if output >= 0 and initial is not None:
-            start = _initial_output(initial, output, sample.table.outputs)
-        return InMemoryTrainer(output_sample, objective, options.n_threads, run, start)
+            output_initial = _output_initial_states(initial, output, sample.table.outputs)
+        return InMemoryTrainer(output_sample, objective, options.n_threads, run, output_initial)
 
     with thread_runner(options.n_threads) as run:
         return fit_outputs(sample, objective, options, make_trainer)
 
 
-def _initial_output(
+def _output_initial_states(
     initial: dict[str, list[InitialState]], c: int, outputs: int
 ) -> dict[str, list[InitialState]]:
-    """Return the models of level 0 of one output."""
-    numbers = [0, 1 + c, 1 + outputs + c]  # step factor, weight, and sum of its changes
+    """Return the initial models of one output, out of those of all outputs."""
+    cell_indices = [0, 1 + c, 1 + outputs + c]  # step factor, weight, and sum of its changes
     return {
         name: [
             InitialState(
-                np.ascontiguousarray(state.states[..., numbers]),
-                np.ascontiguousarray(state.biases[..., numbers]),
+                np.ascontiguousarray(state.states[..., cell_indices]),
+                np.ascontiguousarray(state.biases[..., cell_indices]),
                 state.n_steps,
             )
             for state in states
@@ -480,13 +490,14 @@ def fit_size(
     objective: Objective,
     options: SieveOptions,
     path: SizePath,
-    k: int,
+    size: int,
     candidate_name: str,
 ) -> dict:
-    """Return the fields of the model of another size, after a final phase on the rows of the
-    fit.
+    """Return the fields of the model of `size` features, made from a path that was fitted earlier.
+
+    Its point of that size gets a final phase on the rows of the fit.
     """
-    point = path.select_point(k)
+    point = path.select_point(size)
     columns = path.columns[point.columns]
     new_index = np.full(sample.scaling.n_columns, -1)
     new_index[sample.scaling.retained] = np.arange(len(sample.scaling.retained))
@@ -497,14 +508,14 @@ def fit_size(
             "but was not in those of the fit. Give the rows of the fit."
         )
     candidates = make_candidates(sample.table, objective.loss, options)
-    (candidate,) = (one for one in candidates if one.name == candidate_name)
+    (candidate,) = (entry for entry in candidates if entry.name == candidate_name)
     frequency = np.zeros(len(sample.scaling.retained))
     with thread_runner(options.n_threads) as run:
         trainer = InMemoryTrainer(sample, objective, options.n_threads, run)
-        start = PathPoint(positions, point.weights, point.bias, point.passes)
-        group = _finalize_all_rows(trainer, candidate, options, start, k)
-    frequency[positions] = path.selection_frequency(k)[point.columns]
+        start_point = PathPoint(positions, point.weights, point.bias, point.passes)
+        group = _finalize_all_rows(trainer, candidate, options, start_point, size)
+    frequency[positions] = path.selection_frequency(size)[point.columns]
     return to_original_units(
         sample.scaling, sample.units, group.columns, group.weights, group.bias,
-        path.calibration(k), sample.column_std()[group.columns], frequency,
+        path.calibration(size), sample.column_std()[group.columns], frequency,
     )  # fmt: skip

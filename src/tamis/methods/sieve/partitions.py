@@ -600,8 +600,8 @@ class PartitionTrainer:
         fold, candidate = (fit.split, fit.fold), validation.candidate
         return PartitionGroup(self.table, self.objective, candidate, fit.keys, fold, number)
 
-    def group(self, candidate: Candidate, keys: np.ndarray) -> PartitionGroup:
-        """Return paths over all rows, before their first pass."""
+    def make_group(self, candidate: Candidate, keys: np.ndarray) -> PartitionGroup:
+        """Return paths over all rows, one for each random key, before their first pass."""
         return PartitionGroup(self.table, self.objective, candidate, keys, ALL_ROWS, 0)
 
     def descend(
@@ -614,22 +614,23 @@ class PartitionTrainer:
         self, candidate: Candidate, point: PathPoint, size: int, keys: np.ndarray
     ) -> PartitionGroup:
         """Return paths over all rows after their final phase."""
-        group = self.group(candidate, keys)
+        group = self.make_group(candidate, keys)
         group.load_point(point, size)
         self._finalize([group])
         return group
 
     def finalize_folds(
-        self, validation: CrossValidation, chosen: ChosenSize, scores: np.ndarray
+        self, validation: CrossValidation, chosen_size: ChosenSize, scores: np.ndarray
     ) -> np.ndarray:
-        """Run the final phase of the fold fits at the chosen size: add their held-out scores to
-        `scores`, and return how many of them select each column.
+        """Run the final phase of all fold fits, and return how many select each column.
+
+        Their held-out scores are added to `scores`.
         """
         groups = [
             self._fold_group(validation, fit, number) for number, fit in enumerate(validation.fits)
         ]
         for group, fit in zip(groups, validation.fits, strict=True):
-            group.load_point(fit.points[chosen.level], chosen.size)
+            group.load_point(fit.points[chosen_size.level], chosen_size.size)
         counts = np.zeros(len(self.table.density))
         statistics = self._finalize(groups)
         for group, fit, fold_statistics in zip(groups, validation.fits, statistics, strict=True):

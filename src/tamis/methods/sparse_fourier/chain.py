@@ -29,7 +29,9 @@ class FourierData(NamedTuple):
 
 
 class ChainSchedule(NamedTuple):
-    """Length of a chain, burn-in, and number of moves between records."""
+    """Largest number of frequencies, number of moves, fraction of the records in the burn-in, and
+    number of moves between records.
+    """
 
     max_frequencies: int
     max_iter: int
@@ -141,7 +143,10 @@ def _new_proposal(n: int) -> Proposal:
 def _record_frequencies(
     chain: Chain, weighted_frequencies: dict, inclusion_probability, inclusion_share
 ) -> None:
-    """Add the present frequencies of the chain to the sums over the draws."""
+    """Add the present frequencies of the chain, and the columns that they use, to sums over draws.
+
+    The last three arguments are changed.
+    """
     count = int(chain.n_frequencies[0])
     used_columns = set()
     for l in range(count):

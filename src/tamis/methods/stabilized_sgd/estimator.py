@@ -92,18 +92,23 @@ class StabilizedSGD(Stabilized):
         False, [BOOL], "Whether `fit` continues from the present state; purged features stay out."
     )
 
-    def _tuned_setting(self) -> StabilizedSetting:
+    def _tunable_params(self) -> StabilizedSetting:
+        """Return the user's burn-in, rejection, purge, and step size (None is automatic)."""
         eta = None if is_auto(self.eta) else float(self.eta)
         return StabilizedSetting(1.0, self.burn_in, self.rejection, self.purge, eta)
 
     def _fit_partitions(self, partitions, names, sweeps: int, stages: int | None) -> None:
-        """Run `sweeps` passes over all partitions, each visit in `stages` segments."""
-        engine = fit_partitions(self, partitions, sweeps, stages)
-        self.n_iter_, self.n_features_in_ = sweeps, engine.features
-        self._targets, self._solver_state = partitions.counts.targets, engine
-        for bundle in engine.bundles:
+        """Fit rows that lie in partitions, in `sweeps` passes.
+
+        Every visit of a partition has `stages` segments (None: of about 100 rows), each of which
+        ends with a vote. Column `names` have no effect.
+        """
+        state = fit_partitions(self, partitions, sweeps, stages)
+        self.n_iter_, self.n_features_in_ = sweeps, state.features
+        self._targets, self._solver_state = partitions.counts.targets, state
+        for bundle in state.bundles:
             self._check_finite(bundle)
-        if not engine.count():
+        if not state.count():
             self._warn_empty()
 
 

@@ -122,7 +122,7 @@ def fit_partitions(model, partitions, sweeps: int, stages: int | None) -> Stabil
     outputs, width = counts.targets.outputs, len(counts.columns)
     stages = stages or -(-max(partitions.rows) // SEGMENT_ROWS)
     plan = model._plan(0, resampled=not model.shuffle)
-    burn_in = round(model._tuned_setting().burn_in * len(partitions) * stages)
+    burn_in = round(model._tunable_params().burn_in * len(partitions) * stages)
     burn_in = max(1, burn_in) if plan.gravity < 0.0 else burn_in
     plan = plan._replace(burn_in_stages=float(burn_in))
     voting = Voting(model._loss(), plan, model.shuffle, stages, paths)

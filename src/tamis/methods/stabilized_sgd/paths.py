@@ -82,7 +82,7 @@ class PathBundle:
         """View of the states of the paths, with named fields."""
         return self.paths.view(PATH_STATE)[:, 0]
 
-    def _restored(self) -> None:
+    def _after_load(self) -> None:
         # The loops trust these numbers as positions.
         n_pooled, n_truncated = self.path_states["n_pooled"], self.path_states["n_truncated"]
         if not (

@@ -99,7 +99,8 @@ class StabilizedSearch(Stabilized):
             ``mean_kept`` (number of features) and ``limit``, the highest loss allowed. The loss is
             the fraction of wrong predictions, or the squared error."""
 
-    def _tuned_setting(self) -> StabilizedSetting:
+    def _tunable_params(self) -> StabilizedSetting:
+        """Return the parameters that the search has chosen."""
         return StabilizedSetting(**self.best_params_)
 
     def _fit(self, X, y, sample_weight):

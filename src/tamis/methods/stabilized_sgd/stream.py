@@ -63,7 +63,7 @@ class StabilizedModel(NamedTuple):
 class Stabilized(OnlineLinearModel):
     """Base of the stabilized models and of those that tune themselves.
 
-    A subclass has `_tuned_setting`, which returns step size, burn-in, rejection and purge.
+    A subclass has `_tunable_params`, which returns a `StabilizedSetting`.
     """
 
     n_paths: int = parameter(
@@ -158,8 +158,8 @@ class Stabilized(OnlineLinearModel):
     _needs_sorted_rows = True  # rounding errors would decide some votes
 
     # ------------------------------------------------------------------ parameters for the loop
-    def _tuned_setting(self) -> StabilizedSetting:
-        """Return the parameters that a search tunes."""
+    def _tunable_params(self) -> StabilizedSetting:
+        """Return the present values of the parameters that a search can tune."""
         raise NotImplementedError
 
     def _loss(self):
@@ -174,7 +174,7 @@ class Stabilized(OnlineLinearModel):
 
     def _plan(self, pass_rows: int, resampled: bool) -> loop.RunPlan:
         """Return the parameters of the loop, for passes of `pass_rows` rows."""
-        setting, is_adaptive = self._tuned_setting(), isinstance(self.gravity, str)
+        setting, is_adaptive = self._tunable_params(), isinstance(self.gravity, str)
         stage_rows = self.burst * self.bursts_per_stage
         burn_in_stages = round(setting.burn_in * pass_rows / stage_rows)
         if is_adaptive:
@@ -341,7 +341,7 @@ class Stabilized(OnlineLinearModel):
     @property
     def resolved_params_(self):
         """Present values of the automatic constants: the step size, and each output's gravity."""
-        bundles, setting = self._fitted_state("resolved_params_").bundles, self._tuned_setting()
+        bundles, setting = self._fitted_state("resolved_params_").bundles, self._tunable_params()
         mean_norm, eta = bundles[0].mean_norm, self._eta(setting)
         if setting.eta is None:
             eta /= mean_norm**2 if mean_norm else 1.0

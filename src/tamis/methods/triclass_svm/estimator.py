@@ -246,7 +246,7 @@ class KernelMachines(CalibratedClassifier):
             if name not in attributes:
                 self.__dict__.pop(name, None)
 
-    def _restored(self) -> None:
+    def _after_load(self) -> None:
         """Raise for a file whose number of machines does not match its classes."""
         if not self.__sklearn_is_fitted__():
             return

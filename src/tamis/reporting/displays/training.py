@@ -90,7 +90,7 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
         ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the densities of the features that a fitted model kept.
+        """Draw the fraction of features that a fitted model kept, by density.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
         ax: OptionalAxes = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw densities and a support.
+        """Draw the fraction of features in a support, by density.
 
         Parameters
         ----------
@@ -138,15 +138,15 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
         return display.plot(ax=ax, **kwargs)
 
     def plot(self, ax: OptionalAxes = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw."""
+        """Draw a point for each group of features, and a line through them."""
         ax = self._set_axes(ax)
         name = self.estimator_name if name is None else name
         area = 300.0 * self.count / max(self.count.max(initial=1.0), 1.0) + 12.0
         options = style(kwargs, s=area, color=ACCENT, alpha=0.8, linewidths=0, label=name)
         self.points_ = ax.scatter(self.density, self.share, **options)
         colours = self.points_.get_facecolor()
-        thin = style(color=colours[0] if len(colours) else ACCENT, linewidth=0.8, alpha=0.6)
-        (self.line_,) = ax.plot(self.density, self.share, **thin, zorder=1)
+        line_style = style(color=colours[0] if len(colours) else ACCENT, linewidth=0.8, alpha=0.6)
+        (self.line_,) = ax.plot(self.density, self.share, **line_style, zorder=1)
         ax.set(xscale="log", xlabel="share of rows in which a feature is present")
         ax.set_ylabel("share kept")
         ax.margins(y=0.12)
@@ -258,7 +258,7 @@ class TrainingDisplay(
         return display.plot(ax=ax, **kwargs)
 
     def plot(self, ax: OptionalAxes = None, **kwargs: Any) -> Self:
-        """Draw.
+        """Draw the loss and the number of features kept, on two y-axes.
 
         Parameters
         ----------

@@ -103,7 +103,7 @@ class FirstOrderState:
         self.lazy, self.bias_lazy = INITIAL_LAZY_STATE, INITIAL_LAZY_STATE
         self.stats: tuple[float, ...] = (0.0, 0.0, 0.0)
 
-    def _restored(self) -> None:
+    def _after_load(self) -> None:
         """Refuse loss factors below 1, which a saved state cannot have."""
         if (self.costs[1] < 1.0).any():
             raise ValueError("the running loss has a factor below 1")

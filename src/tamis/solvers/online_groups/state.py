@@ -131,9 +131,9 @@ class OnlineGroupState(FirstOrderState):
     def _progress(self) -> tuple:
         return self.lazy, self.stats, self._options()
 
-    def _restored(self) -> None:
+    def _after_load(self) -> None:
         """Refuse groups that leave a column out; compute what follows from the groups."""
-        super()._restored()
+        super()._after_load()
         counts = np.bincount(self.members, minlength=self.features)
         if not counts.all():
             raise ValueError("a column is in no group")

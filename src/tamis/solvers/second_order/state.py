@@ -82,9 +82,9 @@ class ConfidenceState(FirstOrderState):
         for c, heap in enumerate(self.kept):
             self.places[heap, c] = np.arange(1, len(heap) + 1)
 
-    def _restored(self) -> None:
+    def _after_load(self) -> None:
         """Refuse heaps that hold a column twice; compute the positions of their columns."""
-        super()._restored()
+        super()._after_load()
         if any(len(np.unique(heap)) < len(heap) for heap in self.kept):
             raise ValueError("a heap of kept features holds a column twice")
         self._index_heaps()

@@ -2,11 +2,11 @@
 
 A class declares ``_contents = {"coef_": array("f8", "outputs", "columns"), ...}``; a subclass adds
 to the declarations of its bases. None stands for an attribute that is not saved: one that a
-subclass lacks, or one that `_restored` computes from the others. Names such as "columns" are sizes:
-the first attribute with a size sets it, and all others must agree. Loading has two passes. `check`
-compares types, dtypes and shapes before any array is read, so that a file that does not fit takes
-no memory; `load` then reads the arrays, checks their numbers and makes the objects. Compiled loops
-rely on these checks.
+subclass lacks, or one that `_after_load` computes from the others. Names such as "columns" are
+sizes: the first attribute with a size sets it, and all others must agree. Loading has two passes.
+`check` compares types, dtypes and shapes before any array is read, so that a file that does not fit
+takes no memory; `load` then reads the arrays, checks their numbers and makes the objects. Compiled
+loops rely on these checks.
 """
 
 from tamis.system.schema.base import (

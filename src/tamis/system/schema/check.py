@@ -100,8 +100,8 @@ def check_nested(value: object, path: str) -> None:
 def make_object(object_data: ObjectData, path: str) -> Any:
     """Return the object, made without its constructor.
 
-    If the class has a method `_restored`, it computes the other attributes, and raises ValueError
-    for rules that no declaration can express.
+    If the class has a method `_after_load`, this computes the other attributes, and raises
+    ValueError for rules that no declaration can express.
     """
     cls, contents = object_data.cls, declared_contents(object_data.cls)
     state = {
@@ -116,8 +116,8 @@ def make_object(object_data: ObjectData, path: str) -> Any:
     try:
         if hasattr(cls, "_parameter_constraints"):
             instance._validate_params()
-        if hasattr(cls, "_restored"):
-            instance._restored()
+        if hasattr(cls, "_after_load"):
+            instance._after_load()
     except ValueError as error:
         raise ContentsError(f"{path}: {error}") from None
     return instance

@@ -120,13 +120,13 @@ class SieveStream:
         self.weights: np.ndarray = np.zeros(0)
         self.waiting: list = []  # rows that are not yet merged into the sample
 
-    def _restored(self) -> None:
-        # Loops use the targets of classes as indices.
+    def _after_load(self) -> None:
+        """Refuse targets of a classifier that are no classes; loops use them as indices."""
         for targets in (
             (self.targets, *(chunk[2] for chunk in self.waiting)) if self.classes else ()
         ):
-            is_coded = targets.shape[1] == 1 and self.n_outputs > 1
-            allowed = np.arange(self.n_outputs) if is_coded else (-1, 1)
+            is_encoded = targets.shape[1] == 1 and self.n_outputs > 1
+            allowed = np.arange(self.n_outputs) if is_encoded else (-1, 1)
             if not np.isin(targets, allowed).all():
                 raise ValueError(f"the sample holds a target that is none of {allowed}")
 
@@ -146,8 +146,10 @@ class SieveStream:
 
     # ------------------------------------------------------------------ learning
     def learn(self, rows: Csr, targets, weights, objective: Objective, strength) -> "SieveStream":
-        """Learn from the rows in their order, offer them to the sample, and return the stream with
-        the new sample.
+        """Learn from the rows in their order, and return the stream with its new sample.
+
+        The models and the statistics, which both streams share, are changed; the sample of this
+        one is not. `strength` is that of the penalty.
         """
         hashes = row_hashes(rows)
         folds = hash_folds(hashes, self.folds)
@@ -170,8 +172,9 @@ class SieveStream:
         return self._offer(rows, hashes, targets, weights)
 
     def _offer(self, rows: Csr, hashes, targets, weights) -> "SieveStream":
-        """Return the stream with the rows whose keys are small enough for its sample among the
-        waiting ones; these are merged when there are many.
+        """Return the stream with those of the rows waiting that may belong to its sample.
+
+        These are the rows with small keys. When many wait they are merged into the sample.
         """
         chunk = KeyedRows.select(rows, sampling_keys(hashes, targets), targets, weights, self.bar)
         if not len(chunk.keys):
@@ -186,12 +189,12 @@ class SieveStream:
         if not self.waiting:
             return self
         stream = copy(self)
-        sample = (self.rows, self.keys, self.targets, self.weights)
-        chunks = [KeyedRows(*chunk) for chunk in [sample, *self.waiting] if len(chunk[1])]
-        merged, is_cut = smallest_keys(chunks, self.n_sample)
+        old_sample = (self.rows, self.keys, self.targets, self.weights)
+        chunks = [KeyedRows(*chunk) for chunk in [old_sample, *self.waiting] if len(chunk[1])]
+        new_sample, is_cut = smallest_keys(chunks, self.n_sample)
         if is_cut:
-            stream.bar, stream.evicted = int(merged.keys[-1]), True
-        stream.rows, stream.keys, stream.targets, stream.weights = merged
+            stream.bar, stream.evicted = int(new_sample.keys[-1]), True
+        stream.rows, stream.keys, stream.targets, stream.weights = new_sample
         stream.waiting = []
         return stream
 
@@ -205,15 +208,15 @@ class SieveStream:
         if not self.n_rows:
             return SieveResult.empty(self.n_columns, self.n_outputs)
         options = options._replace(n_folds=self.folds)  # those of the first call
-        merged = self.merge_waiting()
-        rows, centred = csr_from_matrix(merged.rows), objective.intercept > 0.0
-        arguments = rows, merged.targets, merged.weights, self.n_outputs, options, centred
-        sample = make_sample(*arguments, row_hashes(rows) if merged.evicted else None)
-        if not merged.evicted:
+        stream = self.merge_waiting()
+        rows, is_centred = csr_from_matrix(stream.rows), objective.intercept > 0.0
+        arguments = rows, stream.targets, stream.weights, self.n_outputs, options, is_centred
+        sample = make_sample(*arguments, row_hashes(rows) if stream.evicted else None)
+        if not stream.evicted:
             return fit_in_memory(sample, objective, options)
         sample = self._with_all_columns(sample)
         # `se` counts standard errors of an error over all rows, as in `fit`.
-        fraction = merged.weights.sum() / self.arrays.totals[0].weight
+        fraction = stream.weights.sum() / self.arrays.totals[0].weight
         options = options._replace(se=options.se * float(np.sqrt(fraction)))
         initial = self._initial_states(sample.scaling, sample.units)
         return fit_in_memory(sample, objective, options, initial)
@@ -255,10 +258,10 @@ class SieveStream:
         to_original = np.sqrt(np.maximum(self.counts[columns], 1e-300) / squares)[:, None]
         ratio, offset = self._target_units(units)
         for block in (slice(1, 1 + outputs), slice(1 + outputs, 1 + 2 * outputs)):
-            original = states[..., block] * to_original * ratio
-            states[..., block] = original / scaling.scale[:, None]
-            shifted = np.einsum("sgjc,j->sgc", original, scaling.shift)
-            biases[..., block] = biases[..., block] * ratio + shifted
+            original_weights = states[..., block] * to_original * ratio
+            states[..., block] = original_weights / scaling.scale[:, None]
+            bias_shift = np.einsum("sgjc,j->sgc", original_weights, scaling.shift)
+            biases[..., block] = biases[..., block] * ratio + bias_shift
         biases[..., 1 : 1 + outputs] += offset
         return {
             name: [
@@ -268,9 +271,7 @@ class SieveStream:
         }
 
     def _target_units(self, units: TargetUnits) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ratio of the target units of the stream to those of the sample, and the shift
-        between their centers.
-        """
+        """Return ratio and shift from the target units of the stream to those of the sample."""
         if self.classes:
             return np.ones(self.n_outputs), np.zeros(self.n_outputs)
         arrays = self.arrays

@@ -29,7 +29,7 @@ VW = (
 VW_OPTIONS = ["--loss_function", "logistic", "--l1", "1e-6", "--holdout_off", "--quiet", "-b", "18"]
 FIT = """
 import sys
-from tamis.training.two_pass import MEMORY
+from tamis.training.two_pass import DEFAULT_MEMORY_MB
 from tamis.cli.main import main
 code = main(sys.argv[1:])
 held = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))

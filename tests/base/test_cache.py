@@ -66,7 +66,7 @@ SMALL = (
     + """
     import json, sys, warnings
     import numpy as np
-    from tamis.numerics.csr import count_nonzeros, decide, has_duplicates
+    from tamis.numerics.csr import count_nonzeros, decision_scores, has_duplicates
     from tamis.solvers.path.loop import sum_values
     from tamis.terms import Hinge
 
@@ -75,7 +75,8 @@ SMALL = (
         starts, cells = 2 * np.arange(6, dtype=np.uint64), np.arange(10, dtype=np.uint32) % 4
         dense, scores = rng.normal(size=(5, 4)), np.empty((5, 1))
         rows, bias = np.arange(5, dtype=np.uint64), rng.normal(size=1)
-        decide(rng.normal(size=10), cells, starts, rows, rng.normal(size=(4, 1)), bias, scores)
+        values, weights = rng.normal(size=10), rng.normal(size=(4, 1))
+        decision_scores(values, cells, starts, rows, weights, bias, scores)
         pointers = np.zeros(6, np.uint64)
         count_nonzeros(dense, pointers)
         targets = np.sign(dense[:, :1])
@@ -298,7 +299,7 @@ def test_a_fit_with_a_foreign_term_stores_none_of_its_code(tmp_path):
     from my_losses import Mine
     given = dict(eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None)
     models = [FOBOSClassifier(loss=loss, **given).fit(X, y) for loss in ("hinge", Mine())]
-    pairs = [pair for loop in loops().values() for pair in loop.twins.items()]
+    pairs = [pair for loop in loops().values() for pair in loop.dispatchers.items()]
     stores = [type(twin._cache) is NullCache for kinds, twin in pairs if "Mine" in str(kinds)]
     assert stores and all(stores), stores
     print(json.dumps([model.coef_.tolist() for model in models]))

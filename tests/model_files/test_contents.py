@@ -62,7 +62,7 @@ def test_a_file_names_classes_and_no_module(cls, tmp_path):
 
 
 def test_two_parts_of_one_name_are_refused():
-    with pytest.raises(TypeError, match="two parts of models are called Engine"):
+    with pytest.raises(TypeError, match="two parts of models are called FirstOrderState"):
         nested_object(type("FirstOrderState", (), {}))
 
 

@@ -19,22 +19,22 @@ from tamis.training.trainer import Trainer
 LINES = "".join(f"{k % 2} {1 + k % 7}:{k % 5} {9 + k % 3}:1\n" for k in range(300))
 HOLD_FOLDER = """
     import sys
-    from tamis.training.checkpoint import Folder
-    with Folder(sys.argv[1]):
+    from tamis.training.checkpoint import CheckpointFolder
+    with CheckpointFolder(sys.argv[1]):
         print("held", flush=True)
         sys.stdin.readline()
 """
 FORK_PROCESS = """
     import os, sys
-    from tamis.training.checkpoint import Folder
+    from tamis.training.checkpoint import CheckpointFolder
     reading, writing = os.pipe()
-    with Folder(sys.argv[1]):
+    with CheckpointFolder(sys.argv[1]):
         child = os.fork()
         if not child:
             os.close(writing)
             os.read(reading, 1)
             os._exit(0)
-    with Folder(sys.argv[1]):
+    with CheckpointFolder(sys.argv[1]):
         pass
     os.close(writing)
     os.waitpid(child, 0)

@@ -102,14 +102,17 @@ def _is_of_groups(penalty):
     return len(inspect.signature(penalty.prox).parameters) == 5
 
 
-LOSSES, PENALTIES, RULES, STEPS = (
+LOSSES, PENALTIES, OPTIMIZERS, LEARNING_RATES = (
     _answering("gradient"),
     [term for term in _answering("prox") if not _is_of_groups(term)],
     _answering("current_weight"),
     _answering("step_size"),
 )
-AIMS, GAINS = _answering("direction_and_margin"), _answering("confidence_update")
-BLOCKS = [term for term in _answering("prox") if _is_of_groups(term)]
+MARGIN_TERMS, CONFIDENCE_UPDATES = (
+    _answering("direction_and_margin"),
+    _answering("confidence_update"),
+)
+GROUP_PENALTIES = [term for term in _answering("prox") if _is_of_groups(term)]
 
 
 # --------------------------------------------------------------------------- models

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from plain import plain
-from registry import BLOCKS
+from registry import GROUP_PENALTIES
 from scipy.optimize import brentq, minimize
 
 from tamis.solvers.path import loop as blocks
@@ -30,7 +30,7 @@ POINTS = [
 
 def having(method):
     """The penalties that have a method."""
-    return [penalty for penalty in BLOCKS if hasattr(penalty, method)]
+    return [penalty for penalty in GROUP_PENALTIES if hasattr(penalty, method)]
 
 
 def prox(penalty, v, scale, pair):
@@ -39,7 +39,7 @@ def prox(penalty, v, scale, pair):
     return out
 
 
-@pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
+@pytest.mark.parametrize("penalty", GROUP_PENALTIES, ids=repr)
 @pytest.mark.parametrize("pair", WEIGHTS)
 def test_no_point_near_or_far_beats_the_prox(penalty, pair):
     rng = np.random.default_rng(1)
@@ -66,7 +66,7 @@ def test_no_point_near_or_far_beats_the_prox(penalty, pair):
             assert found.fun >= lowest - 1e-9
 
 
-@pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
+@pytest.mark.parametrize("penalty", GROUP_PENALTIES, ids=repr)
 @pytest.mark.parametrize("pair", WEIGHTS)
 def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
     checked = 0
@@ -85,7 +85,7 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
     assert checked >= 5
 
 
-@pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
+@pytest.mark.parametrize("penalty", GROUP_PENALTIES, ids=repr)
 def test_distance_at_0_is_what_dual_says(penalty):
     for gradient in POINTS[1:]:
         for pair in WEIGHTS[:4]:
@@ -184,7 +184,7 @@ STACK = CoefBlocks(
 )
 
 
-@pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
+@pytest.mark.parametrize("penalty", GROUP_PENALTIES, ids=repr)
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_passes_go_block_by_block_and_equal_their_source(penalty, n_outputs):
     rng = np.random.default_rng(2)

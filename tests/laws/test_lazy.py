@@ -11,7 +11,7 @@ import eager
 import numpy as np
 import pytest
 import tiny
-from registry import LOSSES, PENALTIES, RULES, STEPS
+from registry import LEARNING_RATES, LOSSES, OPTIMIZERS, PENALTIES
 
 from tamis.base.model_terms import combine_terms
 from tamis.numerics.targets import EncodedTargets
@@ -118,10 +118,10 @@ def differences(combinations, kind="usual", **named):
 
 @pytest.mark.parametrize("lazy", LEDGERS)
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OPTIMIZERS, ids=repr)
 def test_every_combination(interpreted, rule, average, lazy):
     interpreted(**LEDGERS[lazy])
-    every = itertools.product(LOSSES, PENALTIES, [rule], STEPS, [average])
+    every = itertools.product(LOSSES, PENALTIES, [rule], LEARNING_RATES, [average])
     valid = [combination for combination in every if is_valid(*combination)]
     assert len(valid) >= len(LOSSES) * 3
     differing = differences(valid)
@@ -129,7 +129,7 @@ def test_every_combination(interpreted, rule, average, lazy):
 
 
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OPTIMIZERS, ids=repr)
 def test_drifting_norms_under_automatic_constants(interpreted, rule, average):
     """The automatic step then grows, so that a dual toll may fall: a weight may come back without a
     touch.
@@ -147,7 +147,7 @@ def test_drifting_norms_under_automatic_constants(interpreted, rule, average):
 
 
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OPTIMIZERS, ids=repr)
 def test_long_walks_down_to_tiny_scales(interpreted, rule, average):
     """A ridge shrinks the ledger's scale by orders of magnitude; what is stored in its units must
     not lose its digits meanwhile.
@@ -165,7 +165,7 @@ def test_long_walks_down_to_tiny_scales(interpreted, rule, average):
 
 
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OPTIMIZERS, ids=repr)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_many_outputs(interpreted, rule, average, n_jobs):
     """Three classes from their numbers, three labels from columns; one model a column in the
@@ -216,7 +216,7 @@ def test_the_average_keeps_zeros_and_restarts():
 @pytest.mark.own_seeds  # it is about the data of these seeds
 @pytest.mark.parametrize("penalty", [L1(0.3), ElasticNet(0.3, 0.5), L1(0.3, 1.0)], ids=repr)
 @pytest.mark.parametrize(
-    "rule", [r for r in RULES if isinstance(r, Descent | DualAveraging)], ids=repr
+    "rule", [r for r in OPTIMIZERS if isinstance(r, Descent | DualAveraging)], ids=repr
 )
 def test_tiny_data_is_sparse_enough_to_test_zeros(interpreted, rule, penalty):
     """A guard of the laws above: their penalties do empty cells, so that the threshold's kink is
@@ -229,7 +229,7 @@ def test_tiny_data_is_sparse_enough_to_test_zeros(interpreted, rule, penalty):
 
 @pytest.mark.parametrize("lazy_state", LEDGERS)
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OPTIMIZERS, ids=repr)
 def test_weights_and_signs_of_columns(interpreted, rule, average, lazy_state):
     """One output and three, under every penalty; what a ridge cannot be multiplied by is refused
     elsewhere.
@@ -263,7 +263,7 @@ def test_weights_and_signs_of_columns(interpreted, rule, average, lazy_state):
 
 
 @pytest.mark.parametrize("loss", [Poisson(), Squared()], ids=repr)
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OPTIMIZERS, ids=repr)
 def test_offsets(interpreted, rule, loss):
     """One output and several, with all constants automatic."""
     X, _, weights = rows()

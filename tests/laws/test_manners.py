@@ -8,7 +8,17 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
-from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
+from registry import (
+    CLASSES,
+    CONFIDENCE_UPDATES,
+    GROUP_PENALTIES,
+    LEARNING_RATES,
+    LOSSES,
+    MARGIN_TERMS,
+    OPTIMIZERS,
+    PENALTIES,
+    TERMS,
+)
 
 import tamis.terms
 from tamis import FTRLRegressor, GroupLassoRegressor, OnlineRegressor
@@ -40,22 +50,22 @@ def test_the_registry_finds_what_is_there():
     }
     assert {"Free", "L1", "Ridge", "ElasticNet"} <= {type(t).__qualname__ for t in PENALTIES}
     assert {"Descent", "CappedDescent", "DualAveraging", "FTRL", "AdaGrad"} <= {
-        type(t).__qualname__ for t in RULES
+        type(t).__qualname__ for t in OPTIMIZERS
     }
     assert {"Constant", "InverseSqrt", "InverseTime", "PassiveAggressive"} <= {
-        type(t).__qualname__ for t in STEPS
+        type(t).__qualname__ for t in LEARNING_RATES
     }
     assert found == {
         name for name in tamis.terms.__all__ if isinstance(getattr(tamis.terms, name), type)
     }
-    assert {"Sides", "Tube"} <= {type(t).__qualname__ for t in AIMS}
+    assert {"Sides", "Tube"} <= {type(t).__qualname__ for t in MARGIN_TERMS}
     assert {"PAGain", "AROWGain", "SOPGain", "NAROWGain", "CWGain", "SCWGain"} <= {
-        type(t).__qualname__ for t in GAINS
+        type(t).__qualname__ for t in CONFIDENCE_UPDATES
     }
-    assert {"GroupL2", "SparseGroup"} <= {type(t).__qualname__ for t in BLOCKS}
-    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) | set(AIMS) | set(GAINS) | set(
-        BLOCKS
-    ) == set(TERMS)
+    assert {"GroupL2", "SparseGroup"} <= {type(t).__qualname__ for t in GROUP_PENALTIES}
+    assert set(LOSSES) | set(PENALTIES) | set(OPTIMIZERS) | set(LEARNING_RATES) | set(
+        MARGIN_TERMS
+    ) | set(CONFIDENCE_UPDATES) | set(GROUP_PENALTIES) == set(TERMS)
 
 
 @pytest.mark.parametrize("term", [*TERMS, Averaged(Descent())], ids=repr)
@@ -270,7 +280,7 @@ def test_sizes_of_schedules(t):
 
 
 @pytest.mark.parametrize(
-    "step", [s for s in STEPS if not isinstance(s, PassiveAggressive)], ids=repr
+    "step", [s for s in LEARNING_RATES if not isinstance(s, PassiveAggressive)], ids=repr
 )
 def test_schedules_are_positive_and_never_rise(step):
     sizes = [step.step_size(float(t), 1.0, 1.0) for t in range(1, 200)]

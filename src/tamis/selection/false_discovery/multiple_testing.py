@@ -11,11 +11,13 @@ def benjamini_hochberg(pvalues: np.ndarray, family: int, correction: str = "bh")
     Yekutieli, for any dependence. The result is that of `scipy.stats.false_discovery_control` for
     the p-values padded with ones, without the memory for these.
     """
+    if correction not in ("bh", "by"):
+        raise ValueError(f"correction must be 'bh' or 'by'. Got {correction!r}.")
     order = np.argsort(pvalues, kind="stable")
     size = family * harmonic(family) if correction == "by" else float(family)
-    raised = size * pvalues[order] / np.arange(1, len(order) + 1)
+    adjusted = size * pvalues[order] / np.arange(1, len(order) + 1)
     # The adjusted value exceeds 1 where the next hypothesis is an untested one.
-    running_min = np.minimum.accumulate(raised[::-1])[::-1]
+    running_min = np.minimum.accumulate(adjusted[::-1])[::-1]
     qvalues = np.empty(len(order))
     qvalues[order] = np.clip(running_min, pvalues[order], 1.0)
     return qvalues

@@ -56,10 +56,10 @@ def test_importances_without_rows_are_sizes_of_weights():
 
 def test_chances_are_those_of_one_label_a_row():
     model = LogisticRegression().fit(X, Y)
-    assert EvaluationData(model, X, Y).chances == pytest.approx(model.predict_proba(X))
+    assert EvaluationData(model, X, Y).probabilities == pytest.approx(model.predict_proba(X))
     several = OneVsRestClassifier(model).fit(X, np.column_stack([Y, X[:, 1] > 0]).astype(int))
-    assert EvaluationData(several, X, several.predict(X)).chances is None
-    assert EvaluationData(LinearRegression().fit(X, X[:, 1]), X, X[:, 1]).chances is None
+    assert EvaluationData(several, X, several.predict(X)).probabilities is None
+    assert EvaluationData(LinearRegression().fit(X, X[:, 1]), X, X[:, 1]).probabilities is None
 
 
 def test_columns_filled_as_often_as_others_are_no_preference():

@@ -149,7 +149,7 @@ def test_words_stay_in_the_frame_whatever_is_measured(values, log, name):
     panel.axes(fit_scale(values, *panel.x_ends, log=log), fit_scale(-values, *panel.y_ends))
     panel.vertical_line(values[0], name[:12])
     rows = np.repeat(names, 1000)
-    evidence = SimpleNamespace(y=rows, guess=rows[::-1])
+    evidence = SimpleNamespace(y=rows, predictions=rows[::-1])
     for chart in (*charts, panel.to_svg(), confusion_chart(evidence)):
         for text, left, right, width in text_extents(chart):
             assert left > -0.1, text

@@ -88,7 +88,7 @@ class EvaluationData:
         row_chunks, chunk_values, n_sampled = [], dict[str, list](), 0
         for X, y in chunks:
             chunk = cls(model, X, y)
-            for name in ("y", "guess", "chances", "score"):
+            for name in ("y", "predictions", "probabilities", "score"):
                 values = getattr(chunk, name)
                 if values is not None:
                     chunk_values.setdefault(name, []).append(values)
@@ -104,8 +104,8 @@ class EvaluationData:
         evidence = cls(model, names=names)
         evidence.y = values.pop("y")
         # These cached properties are normally computed from X.
-        evidence.guess = values["guess"]
-        evidence.chances, evidence.score = values.get("chances"), values.get("score")
+        evidence.predictions = values["predictions"]
+        evidence.probabilities, evidence.score = values.get("probabilities"), values.get("score")
         evidence.rows = rows if evidence.width <= MAX_COLUMNS else None
         evidence.sample_indices = np.arange(rows.shape[0])
         return evidence
@@ -199,7 +199,7 @@ class EvaluationData:
 
     # ------------------------------------------------------------------ the rows
     @functools.cached_property
-    def guess(self) -> Any:
+    def predictions(self) -> Any:
         """Predictions of the model for the test rows."""
         if self.y is None:
             return None
@@ -207,7 +207,7 @@ class EvaluationData:
         return predictions.toarray() if sp.issparse(predictions) else np.asarray(predictions)
 
     @functools.cached_property
-    def chances(self) -> Any:
+    def probabilities(self) -> Any:
         """Probabilities of the classes, if the model predicts them and rows have one label."""
         predict_proba = getattr(self.model, "predict_proba", None)
         if self.y is None or predict_proba is None or not self.classes or self.y.ndim > 1:
@@ -224,7 +224,7 @@ class EvaluationData:
         decision_function = getattr(self.model, "decision_function", None)
         if decision_function is not None:
             return np.asarray(decision_function(self.X)).ravel()
-        return None if self.chances is None else self.chances[:, 1]
+        return None if self.probabilities is None else self.probabilities[:, 1]
 
     @functools.cached_property
     def rows(self) -> Any:
@@ -268,22 +268,28 @@ class EvaluationData:
     @functools.cached_property
     def losses(self) -> Any:
         """Loss of each row: 0 or 1, the fraction of wrong labels, or the squared error."""
-        return None if self.y is None else row_losses(self.y, self.guess, self.scoring)
+        return None if self.y is None else row_losses(self.y, self.predictions, self.scoring)
 
     @property
     def residuals(self) -> list[np.ndarray]:
         """Residuals of the model for the targets of `rows`, by output or class."""
-        y, guess = self.y[self.sample_indices], self.guess[self.sample_indices]
+        y, predictions = self.y[self.sample_indices], self.predictions[self.sample_indices]
         if not self.classes or y.ndim > 1:
-            return list(np.atleast_2d((y - guess.astype(float)).T))
-        chances = None if self.chances is None else self.chances[self.sample_indices]
+            return list(np.atleast_2d((y - predictions.astype(float)).T))
+        probabilities = self.probabilities
+        if probabilities is not None:
+            probabilities = probabilities[self.sample_indices]
         classes = list(np.unique(y))[:MAX_CLASSES]
         model_classes = list(getattr(self.model, "classes_", ()))
         return [
             (y == label)
-            - (guess == label if chances is None else chances[:, model_classes.index(label)])
+            - (
+                predictions == label
+                if probabilities is None
+                else probabilities[:, model_classes.index(label)]
+            )
             for label in (classes[1:] if len(classes) == 2 else classes)
-            if chances is None or label in model_classes
+            if probabilities is None or label in model_classes
         ]
 
     @property

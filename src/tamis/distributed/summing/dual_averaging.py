@@ -44,7 +44,7 @@ def learn(
             rows = 0
             for step in range(STEPS):
                 total = sums.counted(
-                    _gradient_sums, path.model, merge=GradientSums.merged, part=(step, STEPS)
+                    _gradient_sums, path.model, merge=GradientSums.merged, row_slice=(step, STEPS)
                 )
                 path.model._solver_state = dual_averaging_step(
                     path.model._solver_state, total.value, mean_square
@@ -90,10 +90,10 @@ def _largest_mean_square(model: Any, sums: Sums) -> float:
     """
     schema = sums.schema
     smallest = min(schema.summaries[k].survey.rows for k in schema.nonempty)
-    part = (0, max(1, min(STEPS, smallest // MIN_SLICE_ROWS)))
+    row_slice = (0, max(1, min(STEPS, smallest // MIN_SLICE_ROWS)))
     direction, mean_square = np.zeros(0), 0.0
     for _ in range(POWER_ITERATIONS):
-        direction, rows = sums.total(_power_iteration, model, direction, part=part)
+        direction, rows = sums.total(_power_iteration, model, direction, row_slice=row_slice)
         length = float(np.linalg.norm(direction))
         if length == 0.0:
             break

@@ -28,14 +28,14 @@ class Total(NamedTuple):
 class CountedBlocks:
     """The blocks of a partition, or of a slice of its rows; the rows are counted in each pass."""
 
-    def __init__(self, partition: Partition, part: Slice = ALL_ROWS):
-        self.partition, self.part = partition, part
+    def __init__(self, partition: Partition, row_slice: Slice = ALL_ROWS):
+        self.partition, self.row_slice = partition, row_slice
         self.classes = partition.schema.classes
         self.rows = self.row_count = 0  # all of them, and those of weight above 0
 
     def __iter__(self) -> Iterator[Block]:
         self.rows = self.row_count = 0
-        (summary,), (k, n) = self.partition.schema.summaries, self.part
+        (summary,), (k, n) = self.partition.schema.summaries, self.row_slice
         first, last = summary.survey.rows * k // n, summary.survey.rows * (k + 1) // n
         offset = 0
         for block in self.partition:
@@ -47,7 +47,7 @@ class CountedBlocks:
                 self.rows += high - low
                 self.row_count += cut.row_count
                 yield cut
-            if offset >= last and self.part != ALL_ROWS:
+            if offset >= last and self.row_slice != ALL_ROWS:
                 break
         if self.rows != last - first:
             raise ReadError(
@@ -69,9 +69,9 @@ class PreparedPartition(RemoteValue):
 
 
 # --------------------------------------------------------------------------- on workers
-def total_of(task: Callable, partition: Partition, arguments: tuple, part: Slice) -> Total:
+def total_of(task: Callable, partition: Partition, arguments: tuple, row_slice: Slice) -> Total:
     """Result of a task for a partition."""
-    blocks = CountedBlocks(partition, part)
+    blocks = CountedBlocks(partition, row_slice)
     with single_threaded_blas():
         value = task(blocks, *arguments)
     return Total(value, (partition.number,), blocks.row_count)
@@ -141,22 +141,22 @@ class Sums:
         return self.schema.survey.features
 
     def total(
-        self, task: Callable, *arguments: Any, merge: Callable = add, part: Slice = ALL_ROWS
+        self, task: Callable, *arguments: Any, merge: Callable = add, row_slice: Slice = ALL_ROWS
     ) -> Any:
         """Results of ``task(blocks, *arguments)`` for all partitions, merged in the tree."""
-        return self.counted(task, *arguments, merge=merge, part=part).value
+        return self.counted(task, *arguments, merge=merge, row_slice=row_slice).value
 
     def counted(
-        self, task: Callable, *arguments: Any, merge: Callable = add, part: Slice = ALL_ROWS
+        self, task: Callable, *arguments: Any, merge: Callable = add, row_slice: Slice = ALL_ROWS
     ) -> Total:
         """The same, with its account."""
 
         def attempt() -> Total:
-            root = self.merged(self._submit(task, arguments, part), merge)
+            root = self.merged(self._submit(task, arguments, row_slice), merge)
             return self.executor.gather([root])[0]
 
         total = with_replays(attempt, self.placement.forget)
-        self.account(total, part)
+        self.account(total, row_slice)
         return total
 
     def merged(self, nodes: list[tuple[str, Any]], merge: Callable) -> Any:
@@ -208,21 +208,24 @@ class Sums:
         return with_replays(lambda: run(Prepared(self, task, shared)), self.placement.forget)
 
     def _submit(
-        self, task: Callable, arguments: tuple, part: Slice, limit: int | None = None
+        self, task: Callable, arguments: tuple, row_slice: Slice, limit: int | None = None
     ) -> list[tuple[str, Any]]:
         """Worker and handle of the results for the partitions with rows, or the first `limit`."""
         opened = self.placement.open()
         nonempty = [opened[k] for k in self.schema.nonempty[:limit]]
         common = self.executor.put(arguments, nonempty[0][0])
         return [
-            (worker, self.executor.submit(total_of, task, partition, common, part, worker=worker))
+            (
+                worker,
+                self.executor.submit(total_of, task, partition, common, row_slice, worker=worker),
+            )
             for worker, partition in nonempty
         ]
 
-    def account(self, total: Total, part: Slice = ALL_ROWS) -> None:
+    def account(self, total: Total, row_slice: Slice = ALL_ROWS) -> None:
         """Refuse a sum that lacks a partition or has one twice; or, of all rows, has lost some."""
         expected, partitions = sum(self.schema.row_counts), sorted(total.partitions)
-        is_short = part == ALL_ROWS and total.rows != expected
+        is_short = row_slice == ALL_ROWS and total.rows != expected
         if partitions != self.schema.nonempty or is_short:
             raise AccountError(
                 f"a sum holds {total.rows:,} rows of partitions {partitions}, where {expected:,} "

@@ -70,14 +70,14 @@ def _gram(blocks: PartitionBlocks, model: Any, targets: Any) -> tuple:
 
 
 def _dual_solver(
-    blocks: PartitionBlocks, model: Any, targets: Any, belief: GaussianPosterior, solver: str
+    blocks: PartitionBlocks, model: Any, targets: Any, posterior: GaussianPosterior, solver: str
 ) -> RawSweeps | WhitenedSweeps:
     """The solver of a partition, its dual variables 0."""
     rows, signs, weights = _training_rows(blocks, model, targets)
     dual = model._dual(signs, weights)
     if solver == "raw":
-        return RawSweeps(belief, rows, dual, belief.mean)
-    return WhitenedSweeps(belief, rows, dual, belief.mean, store_rows=model.max_iter > 1)
+        return RawSweeps(posterior, rows, dual, posterior.mean)
+    return WhitenedSweeps(posterior, rows, dual, posterior.mean, store_rows=model.max_iter > 1)
 
 
 def _sweep(
@@ -109,47 +109,47 @@ def fit_sums(model: Any, sums: PartitionSums) -> None:
     worker_model._validate_params()
     targets = sums.first(first_targets, worker_model)
     worker_model.class_weight = class_weights(worker_model, targets, sums)
-    belief = GaussianPosterior(targets.outputs, sums.n_features, worker_model._constant())
-    check_covariance_memory(belief.width)
+    posterior = GaussianPosterior(targets.outputs, sums.n_features, worker_model._constant())
+    check_covariance_memory(posterior.width)
     gram, n_rows, entries, n_dense = sums.total(_gram, worker_model, targets)
     if len(gram):
-        belief.add_gram(gram)
+        posterior.add_gram(gram)
     is_sparse = not n_dense and entries < RAW_MAX_DENSITY * n_rows * sums.n_features
     solver = model.solver if model.solver != "auto" else "raw" if is_sparse else "cholesky"
     if not len(gram) and not n_dense:
         solver = "raw"
     history = sums.with_prepared(
         _dual_solver,
-        (worker_model, targets, belief, solver),
-        lambda prepared: _sweeps(worker_model, prepared, belief, solver == "raw"),
+        (worker_model, targets, posterior, solver),
+        lambda prepared: _sweeps(worker_model, prepared, posterior, solver == "raw"),
     )
     gap = history[-1]["gap"]
-    model._targets, model._belief, model.n_features_in_ = targets, belief, sums.n_features
+    model._targets, model._belief, model.n_features_in_ = targets, posterior, sums.n_features
     model.n_iter_, model.gap_, model.history_ = len(history), gap, history
     if model.max_iter > 1 and not (model.tol is None or gap <= model.tol):
         model._warn_unfinished(gap)
 
 
 def _sweeps(
-    model: Any, prepared: PreparedPartitions, belief: GaussianPosterior, is_raw: bool
+    model: Any, prepared: PreparedPartitions, posterior: GaussianPosterior, is_raw: bool
 ) -> list[dict]:
-    """Sweep until the gap is small; set the means of the belief, and return the history."""
+    """Sweep until the gap is small; set the means of the posterior, and return the history."""
     random, count = check_random_state(copy.deepcopy(model.random_state)), len(prepared)
-    weights, history = np.zeros_like(belief.mean), list[dict]()
+    weights, history = np.zeros_like(posterior.mean), list[dict]()
     for sweep in range(1, model.max_iter + 1):
         order, seeds = list(range(count)), list[int | None]([None] * count)
         if model.shuffle:
             order = random.permutation(count).tolist()
             seeds = random.randint(MAX_SEED, size=count).tolist()
         weights = prepared.relay(_sweep, weights, order, [(seed,) for seed in seeds])
-        mean = weights if is_raw else belief.unwhiten(weights)
+        mean = weights if is_raw else posterior.unwhiten(weights)
         losses, gains, dual_sum = prepared.total(_objective_sums, weights, mean)
         if not is_raw:
-            dual_sum = weights if belief.factor is None else weights @ belief.factor.T
+            dual_sum = weights if posterior.factor is None else weights @ posterior.factor.T
         history.append({"pass": sweep, **_figures(losses, gains, dual_sum, mean)})
         if model.tol is not None and history[-1]["gap"] <= model.tol:
             break
-    belief.mean, belief.dual_sum = mean.copy(), dual_sum
+    posterior.mean, posterior.dual_sum = mean.copy(), dual_sum
     return history
 
 

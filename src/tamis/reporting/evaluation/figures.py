@@ -48,7 +48,7 @@ def evaluation_figures(evidence: EvaluationData) -> list[tuple[list[str], str]]:
         curves = curve_charts(evidence)
         if curves:
             figures.append((curves, CURVE_CAPTION))
-    if evidence.chances is None:
+    if evidence.probabilities is None:
         return [*figures, ([confusion_chart(evidence)], CONFUSION_CAPTION)]
     pair = [calibration_chart(evidence), confusion_chart(evidence)]
     return [*figures, (pair, f"{CALIBRATION_CAPTION} {CONFUSION_CAPTION}")]
@@ -65,11 +65,11 @@ def _class_scores(
     classes = getattr(evidence.model, "classes_", np.unique(evidence.y))
     if evidence.score is not None:
         return [(classes[1], evidence.score, evidence.y == classes[1])]
-    if evidence.chances is None or evidence.chances.shape[1] != len(classes):
+    if evidence.probabilities is None or evidence.probabilities.shape[1] != len(classes):
         return []
     counts = np.array([(evidence.y == c).sum() for c in classes])
     frequent = np.argsort(-counts, kind="stable")[:max_classes]
-    return [(classes[k], evidence.chances[:, k], evidence.y == classes[k]) for k in frequent]
+    return [(classes[k], evidence.probabilities[:, k], evidence.y == classes[k]) for k in frequent]
 
 
 def curve_charts(evidence: EvaluationData) -> list[str]:
@@ -87,7 +87,7 @@ def curve_charts(evidence: EvaluationData) -> list[str]:
         fpr, tpr, precision = _curve_points(score, is_positive)
         roc.line(fpr, tpr, css_class)
         precision_recall.line(tpr[1:], precision[1:], css_class)
-        is_predicted, name = evidence.guess == label, str(label)
+        is_predicted, name = evidence.predictions == label, str(label)
         area, recall = area_under_curve(score, is_positive), float(is_predicted[is_positive].mean())
         tip = f"{name}: area under the curve {format_fixed(area, 3)}"
         roc.dot(float(is_predicted[~is_positive].mean()), recall, "dot kept", tip)
@@ -128,7 +128,7 @@ def _curve_points(
 
 def calibration_chart(evidence: EvaluationData, n_bins: int = 10) -> str:
     """Return a chart of the share that came true against the predicted probability."""
-    probabilities = evidence.chances
+    probabilities = evidence.probabilities
     classes = evidence.model.classes_
     if probabilities.shape[1] == 2:
         predicted, is_true = probabilities[:, 1], (evidence.y == classes[1]).astype(float)
@@ -156,7 +156,7 @@ def calibration_chart(evidence: EvaluationData, n_bins: int = 10) -> str:
 # --------------------------------------------------------------------------- tables of classes
 def confusion_chart(evidence: EvaluationData) -> str:
     """Return a chart of the rows by class and by prediction."""
-    table, names = _confusion_matrix(evidence.y, evidence.guess)
+    table, names = _confusion_matrix(evidence.y, evidence.predictions)
     names = [truncate(name, 90) for name in names]
     totals = [format_count(count) for count in table.sum(axis=1).tolist()]
     left = 16 + max(text_width(name) for name in names)
@@ -209,7 +209,7 @@ def _confusion_matrix(y, predicted, max_classes: int = 12) -> tuple[np.ndarray, 
 # --------------------------------------------------------------------------- numbers
 def residual_charts(evidence: EvaluationData, max_points: int = 400) -> list[str]:
     """Return charts of predicted against true values, and of the residuals."""
-    y, predicted = evidence.y.astype(float), np.asarray(evidence.guess, dtype=float)
+    y, predicted = evidence.y.astype(float), np.asarray(evidence.predictions, dtype=float)
     scatter = Panel("Predicted and true values", "true", "predicted")
     scatter.axes(fit_scale(y, *scatter.x_ends), fit_scale(predicted, *scatter.y_ends))
     ends = max(y.min(), predicted.min()), min(y.max(), predicted.max())

@@ -99,7 +99,7 @@ def add_figures_section(body: PageBody, evidence: EvaluationData) -> None:
 
 def add_label_table(body: PageBody, evidence: EvaluationData, limit: int = 50) -> None:
     """Add a table of the `limit` most frequent labels, since a mean hides the rare ones."""
-    is_true, is_predicted = evidence.y != 0, evidence.guess != 0
+    is_true, is_predicted = evidence.y != 0, evidence.predictions != 0
     n_true, n_predicted, n_both = (
         mask.sum(axis=0) for mask in (is_true, is_predicted, is_true & is_predicted)
     )
@@ -137,7 +137,7 @@ def example_rows(evidence: EvaluationData) -> list[tuple[str, int]]:
     if evidence.score is None or evidence.rows is None:
         return []
     certainty = np.abs(evidence.score[evidence.sample_indices])
-    is_right = (evidence.guess == evidence.y)[evidence.sample_indices]
+    is_right = (evidence.predictions == evidence.y)[evidence.sample_indices]
     examples = []
     for name, rows in (("right", np.flatnonzero(is_right)), ("wrong", np.flatnonzero(~is_right))):
         if len(rows):
@@ -172,7 +172,7 @@ def add_examples_section(body: PageBody, evidence: EvaluationData, max_terms: in
             [
                 f"{name}, row {row_number + 1}",
                 name_element(evidence.y[row_number], 40),
-                name_element(evidence.guess[row_number], 40),
+                name_element(evidence.predictions[row_number], 40),
                 _format_signed(evidence.score[row_number]),
                 contributions or "none of its features has a weight",
             ]

@@ -198,20 +198,20 @@ class ColumnProblem:
         """Add columns that violate their optimality condition; return how many."""
         limits = alpha * self.column_weights * self.threshold
         reach = np.abs(self.gradients) + self.table.norms * (self.distance - self.distance_at)
-        doubtful = np.flatnonzero((reach > limits) & ~self.is_in_working_set)
-        if len(doubtful) and self.is_quadratic:
+        unverified = np.flatnonzero((reach > limits) & ~self.is_in_working_set)
+        if len(unverified) and self.is_quadratic:
             distance = self.distance
             self._set_scores(self.null_scores + self.working_set.scores(self.weights))
             self.distance = distance  # it has been counted when the weights moved
-        if len(doubtful) > FULL_PRODUCT_SHARE * self.table.n_columns:
+        if len(unverified) > FULL_PRODUCT_SHARE * self.table.n_columns:
             self.gradients = self.table.gradients(self.raw_gradient)
             self.distance_at[:] = self.distance
-        elif len(doubtful):
-            self.gradients[doubtful] = self.table.gradients(self.raw_gradient, doubtful)
-            self.distance_at[doubtful] = self.distance
-        self.checked = doubtful
-        violations = self._violations(doubtful, np.zeros(len(doubtful)), alpha)
-        new = doubtful[violations > 1e-4 * limits[doubtful]]
+        elif len(unverified):
+            self.gradients[unverified] = self.table.gradients(self.raw_gradient, unverified)
+            self.distance_at[unverified] = self.distance
+        self.checked = unverified
+        violations = self._violations(unverified, np.zeros(len(unverified)), alpha)
+        new = unverified[violations > 1e-4 * limits[unverified]]
         self._add(new)
         return len(new)
 
@@ -237,10 +237,10 @@ class ColumnProblem:
 
     def ratio_to_threshold(self) -> float:
         """Return the largest gradient of a penalised column, over its strength at alpha 1."""
-        pull = -self.gradients
-        can_move = np.where(pull > 0.0, self.bounds[1] > 0.0, self.bounds[0] < 0.0)
+        negative_gradients = -self.gradients
+        can_move = np.where(negative_gradients > 0.0, self.bounds[1] > 0.0, self.bounds[0] < 0.0)
         moves = can_move & (self.column_weights > 0.0)
-        ratios = np.abs(pull[moves]) / self.column_weights[moves]
+        ratios = np.abs(negative_gradients[moves]) / self.column_weights[moves]
         return float(ratios.max(initial=0.0)) / self.threshold
 
     def _update_gradients(self) -> None:
@@ -310,21 +310,33 @@ class ColumnProblem:
         if l2 > 0.0:
             return 1.0
         indices = self._gap_columns()
-        pull, strengths = -self.gradients[indices], alpha * l1 * self.column_weights[indices]
-        bound = np.where(pull > 0.0, self.bounds[1, indices], -self.bounds[0, indices])
+        negative_gradients, strengths = (
+            -self.gradients[indices],
+            alpha * l1 * self.column_weights[indices],
+        )
+        bound = np.where(
+            negative_gradients > 0.0, self.bounds[1, indices], -self.bounds[0, indices]
+        )
         is_open = np.isinf(bound) & (strengths > 0.0)
-        return 1.0 / max(1.0, float((np.abs(pull[is_open]) / strengths[is_open]).max(initial=0.0)))
+        return 1.0 / max(
+            1.0, float((np.abs(negative_gradients[is_open]) / strengths[is_open]).max(initial=0.0))
+        )
 
     def conjugate(self, alpha: float, shrink: float) -> float:
         """Return the conjugate of the penalty with its bounds at the shrunk gradients.
 
-        For a column that is not penalised and not at its optimum, its share of the gap instead.
+        For a column that is not penalised, return a bound of what it adds to the gap instead.
         """
         l1, l2 = self.penalty.rates()
         indices = self._gap_columns()
-        pull, weights = -shrink * self.gradients[indices], alpha * self.column_weights[indices]
-        bound = np.where(pull > 0.0, self.bounds[1, indices], -self.bounds[0, indices])
-        excess = np.maximum(np.abs(pull) - l1 * weights, 0.0)
+        negative_gradients, weights = (
+            -shrink * self.gradients[indices],
+            alpha * self.column_weights[indices],
+        )
+        bound = np.where(
+            negative_gradients > 0.0, self.bounds[1, indices], -self.bounds[0, indices]
+        )
+        excess = np.maximum(np.abs(negative_gradients) - l1 * weights, 0.0)
         # Rounding is no excess where there is nothing that could bound it.
         excess = np.where((weights > 0.0) & np.isinf(bound) & (l2 == 0.0), 0.0, excess)
         ridge = np.where(weights > 0.0, l2 * weights, 0.0)
@@ -332,7 +344,7 @@ class ColumnProblem:
         is_free = (weights == 0.0) & np.isinf(bound)
         w = np.concatenate([np.abs(self.weights), np.zeros(len(self.checked))])
         norms = np.maximum(self.table.norms[indices], 1e-150)
-        reach = np.maximum(w, np.abs(pull) / norms**2)
+        reach = np.maximum(w, np.abs(negative_gradients) / norms**2)
         best = np.where(is_free, reach, np.where(excess > 0.0, best, 0.0))
         return float((excess * best - 0.5 * ridge * best**2).sum())
 
@@ -415,14 +427,14 @@ class ColumnProblem:
     def _step_sparse(self, gradient, total, curvature, active, strengths, bounds, goal: float):
         """The same for sparse columns."""
         working_set, w = self.working_set, self.weights.copy()
-        whole, shifts = curvature.sum(), working_set.shifts
+        total_curvature, shifts = curvature.sum(), working_set.shifts
         sums, squares = working_set.columns @ curvature, working_set.squares @ curvature
-        centers = sums / whole if self.fit_intercept else shifts
-        curvatures = squares - 2.0 * centers * sums + centers**2 * whole
+        centers = sums / total_curvature if self.fit_intercept else shifts
+        curvatures = squares - 2.0 * centers * sums + centers**2 * total_curvature
         curvatures = np.where(curvatures > 1e-14 * squares, curvatures, 0.0)
         step = descend_sparse(
             *working_set.arrays, curvature, self.raw_gradient.copy(),
-            -total / whole if self.fit_intercept else 0.0,
+            -total / total_curvature if self.fit_intercept else 0.0,
             sums, centers, curvatures, w, active, strengths, bounds,
             self.penalty, self.min_convexity, MAX_SWEEPS, goal,
         )  # fmt: skip

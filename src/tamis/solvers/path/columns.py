@@ -78,9 +78,15 @@ class ColumnTable:
         gram = np.zeros((self.n_columns, self.n_columns))
         for start in range(0, self.n_rows, BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            block = (self.columns[:, rows] - self.means[:, None]) * scales[:, None]
-            block *= np.sqrt(self.weights[rows])
+            block = self.columns[:, rows]
+            if self.means.any():
+                block = block - self.means[:, None]
+            if not self.even:
+                block = block * np.sqrt(self.weights[rows])
             gram += block @ block.T
+        gram *= scales * scales[:, None]
+        if self.even:
+            gram *= self.weights[0]
         return gram
 
     def to_original_units(self, indices: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:

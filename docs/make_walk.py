@@ -55,10 +55,12 @@ def first_sentence(path: str) -> str:
 def table(first_calls: dict[str, str]) -> str:
     """The files as a Markdown table."""
     rows = [
-        f"| `src/tamis/{path}` | {first_sentence(path)} | `{name}` |"
-        for path, name in first_calls.items()
+        f"| `{path}` | {first_sentence(path)} | `{name}` |" for path, name in first_calls.items()
     ]
-    head = ["| file | what it holds | first function called |", "| --- | --- | --- |"]
+    head = [
+        "| file of `src/tamis` | what it holds | first function called |",
+        "| --- | --- | --- |",
+    ]
     return "\n".join([*head, *rows, ""])
 
 

@@ -1,9 +1,13 @@
 """The path solver of single columns, against an independent check of optimality."""
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tamis.numerics.numba import term
 from tamis.solvers.path.column_solver import ColumnProblem, MultinomialProblem, solve_path
 from tamis.solvers.path.columns import ColumnTable
 from tamis.solvers.path.losses import BoundMultinomialLoss, BoundRowLoss
@@ -55,7 +59,9 @@ def rows(loss, n, p, seed, sparse):
 
 @pytest.mark.parametrize("shape", [(150, 30), (60, 200)])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("kind", ["plain", "elastic", "weights", "signs", "box", "rows"])
+@pytest.mark.parametrize(
+    "kind", ["plain", "elastic", "weights", "signs", "box", "rows", "positive"]
+)
 @pytest.mark.parametrize("loss", list(GRADIENTS))
 def test_solutions_meet_the_optimality_conditions(loss, kind, sparse, shape):
     n, p = shape
@@ -76,13 +82,20 @@ def test_solutions_meet_the_optimality_conditions(loss, kind, sparse, shape):
         row_weights = rng.uniform(0.2, 2.0, n)
         row_weights /= row_weights.sum()
         offset = 0.5 * rng.normal(size=n)
-    penalty = ElasticNet(1.0, l2) if l2 else L1(1.0)
+    if kind == "positive":  # said by the penalty, not by bounds
+        low[:] = 0.0
+    penalty = ElasticNet(1.0, l2) if l2 else L1(1.0, float(kind == "positive"))
     table = ColumnTable(
         sp.csc_array(X) if sparse else np.asfortranarray(X), row_weights, True, False
     )
     bound = BoundRowLoss(LOSSES[loss], y[:, None], row_weights, offset if kind == "rows" else None)
     problem = ColumnProblem(
-        table, bound, penalty, column_weights=weights, bounds=np.array([low, high]), tol=1e-9
+        table,
+        bound,
+        penalty,
+        column_weights=weights,
+        bounds=None if kind == "positive" else np.array([low, high]),
+        tol=1e-9,
     )
     largest = problem.largest_alpha()
     assert largest > 0
@@ -107,6 +120,52 @@ def test_solutions_meet_the_optimality_conditions(loss, kind, sparse, shape):
         assert solution.is_solved
         assert got < 1e-4 * largest, (solution.alpha, got / largest)
     assert (w != 0).sum() > 2
+
+
+@term
+class ConcaveL1(NamedTuple):
+    """Minimax concave penalty of one weight."""
+
+    gamma: float = 3.0
+
+    def value(self, w):
+        size = min(abs(w), self.gamma)
+        return size - 0.5 * size * size / self.gamma
+
+    def prox(self, v, step):
+        shrunk = max(abs(v) - step, 0.0) / (1.0 - step / self.gamma)
+        return math.copysign(shrunk, v) if abs(v) <= self.gamma else v
+
+    def subdiff_distance(self, w, gradient):
+        if w == 0.0:
+            return max(abs(gradient) - 1.0, 0.0)
+        slope = max(1.0 - abs(w) / self.gamma, 0.0)
+        return abs(gradient + math.copysign(slope, w))
+
+    def largest_step(self):
+        return 0.5 * self.gamma
+
+
+def test_a_penalty_that_is_not_convex_ends_by_the_optimality_conditions():
+    X, y, _ = rows("squared_error", 150, 30, 3, False)
+    weights = np.full(150, 1.0 / 150)
+    table = ColumnTable(np.asfortranarray(X), weights, True, True)
+    penalty = ConcaveL1()
+    problem = ColumnProblem(
+        table, BoundRowLoss(LOSSES["squared_error"], y[:, None], weights), penalty, tol=1e-10
+    )
+    alpha = 0.2 * problem.largest_alpha()
+    solution = problem.solve(alpha)
+    assert np.isnan(solution.gap)
+    assert solution.is_solved
+    coef, shift = table.to_original_units(solution.indices, solution.weights)
+    residuals = X[:, solution.indices] @ coef + solution.intercept + shift - y
+    w = np.zeros(30)
+    w[solution.indices] = solution.weights
+    gradients = table.gradients(weights * residuals) / alpha
+    distances = [penalty.subdiff_distance(v, g) for v, g in zip(w, gradients, strict=True)]
+    assert max(distances) < 1e-4
+    assert 0 < (w != 0.0).sum() < 30
 
 
 def test_classes_share_one_multinomial_loss():

@@ -110,6 +110,10 @@ class ColumnProblem:
         Whether there is an intercept.
     tol, max_iter : float, int
         When a strength is solved, and the most rounds of working sets and of Newton steps.
+    stop : {"auto", "kkt"}, default="auto"
+        "kkt" stops by the largest violation even where there is a duality gap.
+    start : tuple of float and ndarray of shape (n_rows,), default=None
+        Intercept and scores to start from; None is the best intercept.
     """
 
     def __init__(
@@ -132,6 +136,8 @@ class ColumnProblem:
         self.column_weights = np.ones(n_columns) if column_weights is None else column_weights
         free = np.repeat([[-np.inf], [np.inf]], n_columns, axis=1)
         self.bounds = free if bounds is None else bounds
+        if getattr(penalty, "positive", 0.0):  # the certificate needs it as a bound
+            self.bounds = np.stack([np.maximum(self.bounds[0], 0.0), self.bounds[1]])
         self.has_gap = stop != "kkt" and hasattr(penalty, "rates") and hasattr(loss, "dual_value")
         step = penalty.largest_step() if hasattr(penalty, "largest_step") else math.inf
         self.min_convexity = 1.0 / step
@@ -310,17 +316,14 @@ class ColumnProblem:
         if l2 > 0.0:
             return 1.0
         indices = self._gap_columns()
-        negative_gradients, strengths = (
-            -self.gradients[indices],
-            alpha * l1 * self.column_weights[indices],
-        )
+        negative_gradients = -self.gradients[indices]
+        strengths = alpha * l1 * self.column_weights[indices]
         bound = np.where(
             negative_gradients > 0.0, self.bounds[1, indices], -self.bounds[0, indices]
         )
         is_open = np.isinf(bound) & (strengths > 0.0)
-        return 1.0 / max(
-            1.0, float((np.abs(negative_gradients[is_open]) / strengths[is_open]).max(initial=0.0))
-        )
+        ratios = np.abs(negative_gradients[is_open]) / strengths[is_open]
+        return 1.0 / max(1.0, float(ratios.max(initial=0.0)))
 
     def conjugate(self, alpha: float, shrink: float) -> float:
         """Return the conjugate of the penalty with its bounds at the shrunk gradients.
@@ -329,10 +332,8 @@ class ColumnProblem:
         """
         l1, l2 = self.penalty.rates()
         indices = self._gap_columns()
-        negative_gradients, weights = (
-            -shrink * self.gradients[indices],
-            alpha * self.column_weights[indices],
-        )
+        negative_gradients = -shrink * self.gradients[indices]
+        weights = alpha * self.column_weights[indices]
         bound = np.where(
             negative_gradients > 0.0, self.bounds[1, indices], -self.bounds[0, indices]
         )

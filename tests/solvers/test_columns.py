@@ -118,8 +118,29 @@ def test_solutions_meet_the_optimality_conditions(loss, kind, sparse, shape):
             offset,
         )
         assert solution.is_solved
+        assert (low <= w).all()
+        assert (w <= high).all()
         assert got < 1e-4 * largest, (solution.alpha, got / largest)
     assert (w != 0).sum() > 2
+
+
+@pytest.mark.parametrize("kind", ["plain", "elastic", "box"])
+@pytest.mark.parametrize("loss", ["squared_error", "logistic"])
+def test_no_objective_is_further_from_the_least_than_its_gap(loss, kind):
+    X, y, _ = rows(loss, 100, 60, 5, False)
+    weights = np.full(100, 0.01)
+    table = ColumnTable(np.asfortranarray(X), weights, True, True)
+    bound = BoundRowLoss(LOSSES[loss], y[:, None], weights)
+    penalty = ElasticNet(1.0, 0.5) if kind == "elastic" else L1(1.0)
+    bounds = np.repeat([[-0.05], [0.1]], 60, axis=1) if kind == "box" else None
+    solutions = []
+    for tol in (1e-1, 1e-11):
+        problem = ColumnProblem(table, bound, penalty, bounds=bounds, tol=tol)
+        solutions.append(problem.solve(0.1 * problem.largest_alpha()))
+    loose, tight = solutions
+    excess = loose.objective - tight.objective
+    assert -1e-13 < excess <= loose.gap + 1e-13
+    assert tight.gap < 1e-9
 
 
 @term

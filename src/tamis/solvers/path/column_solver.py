@@ -148,9 +148,7 @@ class ColumnProblem:
         self.intercept, scores = start if start is not None else (0.0, np.zeros(table.n_rows))
         self._set_scores(scores)
         if fit_intercept and start is None:
-            bias, centred = loss.center(InterceptDesign(), self.scores[:, None], np.zeros(1))
-            self.intercept = float(bias[0])
-            self._set_scores(centred[:, 0])
+            self._center()
         self.gradients = table.gradients(self.raw_gradient)
         self.distance_at = np.full(n_columns, self.distance)
         self.null_deviance = max(2.0 * (self.value - loss.best_loss()), 1e-300)
@@ -188,6 +186,12 @@ class ColumnProblem:
         if before is not None:
             change = self.row_gradients - before
             self.distance += math.sqrt(float(self.table.weights @ change**2))
+
+    def _center(self) -> None:
+        """Set the best intercept for the present weights: the dual needs gradients of sum 0."""
+        bias, scores = self.loss.center(InterceptDesign(), self.scores[:, None], np.zeros(1))
+        self.intercept += float(bias[0])
+        self._set_scores(scores[:, 0])
 
     def refresh(self) -> None:
         """Compute the loss at the present scores again: other outputs have changed it."""
@@ -278,6 +282,9 @@ class ColumnProblem:
         while n_iter < self.max_iter:
             n_iter += 1
             self.minimize(alpha, tolerance)
+            if self.fit_intercept and not self.is_quadratic:
+                self._center()
+                self.update_working_set_gradients()
             if self.add_violating(alpha):
                 continue
             objective, gap, violation = self._certificate(alpha)
@@ -545,7 +552,8 @@ class MultinomialProblem:
     def __init__(self, table: ColumnTable, softmax: Any, penalty: Any, **options: Any):
         n_classes = softmax.one_hot.shape[1]
         intercepts, self.scores = np.zeros(n_classes), np.zeros((table.n_rows, n_classes))
-        if options.get("fit_intercept", True):
+        self.fit_intercept = options.get("fit_intercept", True)
+        if self.fit_intercept:
             intercepts, self.scores = softmax.center(InterceptDesign(), self.scores, intercepts)
         self.classes = [
             ColumnProblem(
@@ -581,6 +589,17 @@ class MultinomialProblem:
             if not has_moved:
                 return
 
+    def _center(self) -> None:
+        """Set the best intercepts for the present weights."""
+        if not self.fit_intercept:
+            return
+        intercepts = np.zeros(len(self.classes))
+        bias, scores = self.softmax.center(InterceptDesign(), self.scores, intercepts)
+        self.scores[:] = scores  # the losses of the classes share this array
+        for k, problem in enumerate(self.classes):
+            problem.intercept += float(bias[k])
+            problem.scores = self.scores[:, k].copy()
+
     def solve(self, alpha: float) -> list[ColumnSolution]:
         """Solve for one strength, from the weights of the last one: a solution for each class."""
         largest = max(problem.begin(alpha) for problem in self.classes)
@@ -590,6 +609,7 @@ class MultinomialProblem:
         while n_iter < self.max_iter:
             n_iter += 1
             self._minimize(alpha, tolerance)
+            self._center()
             n_added = 0
             for problem in self.classes:
                 problem.refresh()
